@@ -1,0 +1,30 @@
+# Compiler settings that every target of the project shares.
+# SPDX-License-Identifier: MIT
+include_guard()
+
+find_program(SALVO_CCACHE ccache)
+if(SALVO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SALVO_CCACHE})
+endif()
+
+function(salvo_target_defaults target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  # The host must not contract a*b+c: the interpreter is the numeric oracle.
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+    -Wconversion -Wno-sign-conversion -ffp-contract=off)
+  if(SALVO_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${SALVO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${SALVO_SANITIZE})
+  endif()
+endfunction()
+
+# salvo_test(name LABEL unit SOURCES a.cpp ...): a GoogleTest program; every TEST becomes a ctest.
+function(salvo_test name)
+  cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  salvo_target_defaults(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE salvo fmt::fmt-header-only GTest::gtest GTest::gmock GTest::gtest_main ${arg_LIBRARIES})
+  gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,49 @@
+// What a device is and can do, read once when it is found.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace salvo {
+
+/// Properties of one device of one backend. Sizes are bytes.
+struct DeviceProperties {
+  std::string name;            // "NVIDIA H200"
+  std::string vendor;
+  std::string driver_version;  // part of every disk-cache key (W73)
+  std::string platform;        // OpenCL platform, Vulkan driver name; may be empty
+  bool is_cpu = false;         // runs on the host's cores (W3)
+  bool is_integrated = false;  // shares the host's memory
+
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t max_allocation_bytes = 0;
+  std::uint64_t shared_bytes_per_block = 0;
+  std::uint64_t parameter_bytes = 0;    // W31; 0: no limit known
+  std::uint32_t argument_slots = 0;     // Metal: 31; 0: no limit
+  std::uint32_t push_constant_bytes = 0;  // Vulkan; 0: not applicable
+  std::uint32_t max_threads_per_block = 0;
+  std::array<std::uint64_t, 3> max_block{1, 1, 1};
+  std::array<std::uint64_t, 3> max_grid{1, 1, 1};  // blocks
+  std::uint32_t compute_units = 0;
+  std::uint32_t warp_size = 1;
+  std::uint32_t store_unit_bytes = 1;  // smallest store that leaves its neighbours alone (W13)
+
+  bool fp64 = false;
+  bool fp16_storage = false;
+  bool int64 = true;
+  bool atomics_i64 = false;
+  bool atomics_f32 = false;  // natively or by compare-exchange
+  bool atomics_f64 = false;
+  bool warp_operations = false;
+  bool dynamic_shared = true;
+  /// A single fma() that rounds once and is not emulated; without it no FMA is formed (W50).
+  bool fast_fma = false;
+  /// Division and square root are correctly rounded for f32.
+  bool exact_divide_sqrt = true;
+  /// Denormal f32 values are kept.
+  bool denormals_f32 = true;
+};
+
+}  // namespace salvo

@@ -1,0 +1,44 @@
+// Copies a body from one kernel into another, replacing leaves on the way.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/kernel.hpp"
+
+namespace salvo::passes {
+
+/// Copies `block` of a kernel to the current block of a builder. Ids of parameters, memories and
+/// variables are mapped by the tables (kNone: must not occur). `replace` sees each node before it
+/// is copied and may emit something else and return its value; kNoValue copies the node as it is.
+/// For a statement it replaces, `replace` returns kReplacedStatement.
+class Cloner {
+ public:
+  static constexpr ir::ValueId kReplacedStatement = ir::kNoValue - 1;
+  using Replace = std::function<ir::ValueId(Cloner&, ir::ValueId, const ir::Node&)>;
+
+  Cloner(const ir::Kernel& from, ir::Builder& to);
+
+  std::vector<std::uint32_t> parameters;  // from's index -> to's; filled with kNone
+  std::vector<ir::MemoryId> memories;
+  std::vector<std::uint32_t> variables;   // filled with new variables on first use if kNone
+  Replace replace;
+
+  void block(ir::BlockId block);
+  /// The copy of a value that was cloned already.
+  ir::ValueId value(ir::ValueId id) const;
+  void bind(ir::ValueId id, ir::ValueId copy) { values_[id] = copy; }
+  ir::Builder& builder() noexcept { return to_; }
+
+ private:
+  ir::ValueId node(ir::ValueId id);
+
+  const ir::Kernel& from_;
+  ir::Builder& to_;
+  std::vector<ir::ValueId> values_;
+  std::vector<ir::LocationId> locations_;
+};
+
+}  // namespace salvo::passes

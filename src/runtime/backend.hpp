@@ -1,0 +1,146 @@
+// The backend interface: all that the runtime and the window ask of a driver.
+// SPDX-License-Identifier: MIT
+//
+// A backend is one folder under src/backends/ and one line in the registry. It knows IR, codegen
+// and this header; it knows nothing of vectors, windows or fusion: a fused kernel reaches it as an
+// ordinary ir::Kernel. Every call may throw salvo::Error unless it is noexcept. An error thrown
+// here carries backend and operation; the caller adds kernel and launch site.
+//
+// Threads: the runtime calls `launch`, `write`, `read`, `copy`, `submit` and `finish` of one device
+// from one thread at a time (it holds the device's issue lock); `allocate`, `release`, `translate`
+// and `build` may be called from several.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/hash.hpp"
+#include "ir/kernel.hpp"
+#include "salvo/error.hpp"
+#include "salvo/properties.hpp"
+
+namespace salvo::runtime {
+
+/// Device memory, as the backend names it. Never reused while the runtime holds it.
+struct Buffer {
+  std::uintptr_t handle = 0;  // cl_mem, CUdeviceptr, index ...; 0 is no buffer
+  std::size_t bytes = 0;
+  explicit operator bool() const noexcept { return handle != 0; }
+};
+
+/// One argument of a launch: the parameters' in order, `slots` consecutive ones for a table.
+struct Argument {
+  Buffer buffer;                 // span; an empty span may have none
+  std::uint64_t byte_offset = 0; // span: first byte of the view within the buffer
+  std::uint64_t length = 0;      // span: elements
+  std::uint64_t bits = 0;        // scalar: its bytes, zero-extended, in the parameter's own type
+};
+
+using Dim3 = std::array<std::uint32_t, 3>;
+
+struct LaunchShape {
+  Dim3 grid{1, 1, 1};   // blocks
+  Dim3 block{1, 1, 1};  // threads of a block
+  std::uint32_t dynamic_shared_bytes = 0;
+};
+
+/// What the device compiler is handed: text or binary made from IR, without any device present.
+struct Program {
+  std::string entry;                 // function name in the code
+  std::string code;                  // source text, or SPIR-V/PTX bytes
+  std::vector<std::string> options;  // for the device compiler, in order
+  std::string name;                  // the kernel's, for messages
+};
+
+/// How IR becomes a Program. Part of every cache key.
+struct TranslateOptions {
+  bool device_contraction = false;  // mode `device` of W50: the compiler may contract
+  /// Spans whose launch ranges overlap a written one get no restrict or read-only mark (W80): a
+  /// bit per parameter. All ones is always right.
+  std::uint64_t may_alias = ~std::uint64_t{0};
+  friend bool operator==(const TranslateOptions&, const TranslateOptions&) = default;
+};
+
+/// A kernel compiled for one device. Destroyed while the device lives.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// Largest block this kernel can be launched with on its device.
+  virtual std::uint32_t max_threads_per_block() const noexcept = 0;
+  /// Bytes of spill memory a thread needs; 0 where the driver does not say (P6).
+  virtual std::uint32_t spill_bytes_per_thread() const noexcept { return 0; }
+  /// The device compiler's output, for the disk cache; empty where it cannot be had.
+  virtual std::vector<std::byte> binary() const { return {}; }
+};
+
+/// An ordered stream of work of a device. Destroyed when its work is done.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+};
+
+/// One device of a backend.
+class DeviceDriver {
+ public:
+  virtual ~DeviceDriver() = default;
+  virtual const DeviceProperties& properties() const noexcept = 0;
+
+  // Memory. `release` is called once all work that uses the buffer has finished.
+  virtual Buffer allocate(std::size_t bytes) = 0;  // Errc::out_of_memory
+  virtual void release(Buffer buffer) noexcept = 0;
+
+  // Code. `translate` is pure; `build` compiles, or loads `cached` (an earlier `binary()` of the
+  // same Program on the same driver) and throws compile_failed if that is not usable.
+  virtual Program translate(const ir::Kernel& kernel, const TranslateOptions& options) const = 0;
+  virtual std::unique_ptr<Executable> build(const ir::Kernel& kernel, const Program& program,
+                                            std::span<const std::byte> cached) = 0;
+
+  /// Block size for `over(n)` (P5); quantised, so that unlike kernels agree. May look at
+  /// `executable` where the driver reports per-kernel limits; null asks for the device's usual.
+  virtual std::uint32_t preferred_block(const Executable* executable) const = 0;
+
+  // Work. All of it is ordered within a queue. `queue()` is the default queue.
+  virtual Queue& queue() noexcept = 0;
+  virtual void launch(Queue& queue, Executable& executable, const LaunchShape& shape,
+                      std::span<const Argument> arguments) = 0;
+  /// `source` may be reused when the call returns (W14).
+  virtual void write(Queue& queue, Buffer to, std::size_t offset, const void* source,
+                     std::size_t bytes) = 0;
+  /// Waits until the bytes are in `target`.
+  virtual void read(Queue& queue, void* target, Buffer from, std::size_t offset,
+                    std::size_t bytes) = 0;
+  virtual void copy(Queue& queue, Buffer to, std::size_t to_offset, Buffer from,
+                    std::size_t from_offset, std::size_t bytes) = 0;
+  /// Makes the device start on what was queued; never waits (W22).
+  virtual void submit(Queue& queue) = 0;
+  /// Waits for everything queued.
+  virtual void finish(Queue& queue) = 0;
+};
+
+/// Why a backend cannot be used: the paths tried and the driver's words.
+struct Unavailable {
+  std::string reason;
+};
+
+/// One road to devices.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// The name of W2: "OpenCL", "Vulkan" ...
+  virtual std::string_view name() const noexcept = 0;
+  /// Whether launches are compiled for a device, and so may be held (W1, W4).
+  virtual bool is_jit() const noexcept = 0;
+  /// Loads the driver and finds its devices, once. Never throws for a missing driver: the reason
+  /// is kept and told by `unavailable`.
+  virtual std::vector<std::unique_ptr<DeviceDriver>> open() = 0;
+  /// Set after `open` found nothing usable.
+  virtual const std::optional<Unavailable>& unavailable() const noexcept = 0;
+};
+
+}  // namespace salvo::runtime
