@@ -67,6 +67,16 @@ struct TranslateOptions {
   friend bool operator==(const TranslateOptions&, const TranslateOptions&) = default;
 };
 
+/// Room that a kernel's parameters take in a launch.
+struct ParameterCost {
+  std::uint64_t bytes = 0;                // of parameter_bytes
+  std::uint32_t slots = 0;                // of argument_slots
+  std::uint32_t push_constant_bytes = 0;  // of push_constant_bytes
+  friend ParameterCost operator+(const ParameterCost& a, const ParameterCost& b) noexcept {
+    return {a.bytes + b.bytes, a.slots + b.slots, a.push_constant_bytes + b.push_constant_bytes};
+  }
+};
+
 /// A kernel compiled for one device. Destroyed while the device lives.
 class Executable {
  public:
@@ -101,9 +111,13 @@ class DeviceDriver {
   virtual std::unique_ptr<Executable> build(const ir::Kernel& kernel, const Program& program,
                                             std::span<const std::byte> cached) = 0;
 
-  /// Block size for `over(n)` (P5); quantised, so that unlike kernels agree. May look at
-  /// `executable` where the driver reports per-kernel limits; null asks for the device's usual.
+  /// Block size for `over(n)` (P5); quantised, so that unlike kernels agree. Asked with null first:
+  /// 0 then means that it depends on the kernel's own limits, and it is asked again with the
+  /// compiled kernel. A pure function of its argument.
   virtual std::uint32_t preferred_block(const Executable* executable) const = 0;
+
+  /// What the parameters of `kernel` take of the limits in DeviceProperties (W31, W36, W37).
+  virtual ParameterCost parameter_cost(const ir::Kernel& kernel) const = 0;
 
   // Work. All of it is ordered within a queue. `queue()` is the default queue.
   virtual Queue& queue() noexcept = 0;
