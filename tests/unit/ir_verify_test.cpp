@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "ir/builder.hpp"
 #include "ir/verify.hpp"
+#include "unit/kernel_shapes.hpp"
 
 namespace salvo::ir {
 namespace {
@@ -15,17 +15,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Node make(Op op, Scalar type, std::initializer_list<ValueId> operands) {
-  Node node;
-  node.op = op;
-  node.type = type;
-  for (ValueId operand : operands) node.operands[node.operand_count++] = operand;
-  return node;
-}
-
 // Declarations and a few values that the faults below build upon.
 struct Base {
-  Builder b{"k"};
+  test::Shapes b{"k"};
   MemoryId x = b.span_parameter("x", Element::scalar(Scalar::F32), false);
   MemoryId in = b.span_parameter("in", Element::scalar(Scalar::I16), true);
   MemoryId table = b.span_parameter("table", Element::scalar(Scalar::I32), false, 3);
@@ -38,36 +30,12 @@ struct Base {
   ValueId yes = b.constant_bool(true);
 
   ValueId add(Node node) { return b.append(std::move(node)); }
-  BlockId empty() {
-    const BlockId block = b.open();
-    b.close();
-    return block;
-  }
-  // A For whose body `fill` makes; the node comes first so that its body can name it.
-  ValueId loop(ValueId first, ValueId limit, const std::function<void(ValueId)>& fill) {
-    const ValueId id = b.append(make(Op::For, Scalar::I32, {first, limit, first}));
-    const BlockId body = b.open();
-    fill(id);
-    b.close();
-    b.kernel().nodes[id].blocks = {body};
-    return id;
-  }
-  ValueId repeat(const std::function<ValueId()>& condition, const std::function<void()>& fill) {
-    const BlockId first = b.open();
-    const ValueId again = condition();
-    b.close();
-    const BlockId second = b.open();
-    fill();
-    b.close();
-    Node node = make(Op::While, Scalar::I32, {again});
-    node.blocks = {first, second};
-    return b.append(node);
-  }
+  BlockId empty() { return b.block(nullptr); }
 };
 
 TEST(IrVerify, AcceptsEveryKindOfNode) {
   Base k;
-  Builder& b = k.b;
+  test::Shapes& b = k.b;
   const ValueId one = b.constant_i32(1);
   const ValueId wide = b.constant(Scalar::U64, 3);
   b.param(k.n);
@@ -80,30 +48,20 @@ TEST(IrVerify, AcceptsEveryKindOfNode) {
   b.op(Op::IsNan, {k.f});
   b.op(Op::Atan2, {k.f, k.f});
   b.cast(Scalar::F64, k.yes);
-  k.add(make(Op::Bitcast, Scalar::U32, {k.f}));
+  k.add(test::make_node(Op::Bitcast, Scalar::U32, {k.f}));
   b.store(k.x, wide, k.f);
   b.store(k.table, k.i, b.load(k.in, k.i), 0, one);
   b.store(k.local, one, b.load(k.local, one));
-  Node atomic = make(Op::AtomicCompareExchange, Scalar::I32, {k.i, one, one, one});
-  atomic.memory = k.table;
-  k.add(atomic);
-  atomic = make(Op::AtomicAdd, Scalar::F32, {k.i, k.f});
-  atomic.memory = k.x;
-  k.add(atomic);
+  b.atomic(Op::AtomicCompareExchange, k.table, {k.i, one, one, one});
+  b.atomic(Op::AtomicAdd, k.x, {k.i, k.f});
   b.var_set(k.v, k.f);
-  k.loop(one, one, [&](ValueId loop) {
-    b.op(Op::ForIndex, {loop});
-    k.repeat([&] { return b.op(Op::Not, {k.yes}); }, [&] { b.statement(Op::Break); });
-    const BlockId then_block = b.open();
-    b.statement(Op::Continue);
-    b.close();
-    b.if_(k.yes, then_block, k.empty());
+  b.for_up(one, one, one, [&](ValueId counter) {
+    b.op(Op::Neg, {counter});
+    b.while_loop([&] { return b.op(Op::Not, {k.yes}); }, [&] { b.statement(Op::Break); });
+    b.if_else(k.yes, [&] { b.statement(Op::Continue); });
     b.statement(Op::Return);
   });
-  Node choice = make(Op::Switch, Scalar::I32, {one});
-  choice.cases = {-1, 4};
-  choice.blocks = {k.empty(), k.empty(), k.empty()};
-  k.add(choice);
+  b.switch_on(one, {-1, 4}, {nullptr, nullptr, nullptr});
   b.statement(Op::Barrier);
   b.statement(Op::Fence, 1);
   b.op(Op::ShuffleUp, {k.f, one});
@@ -115,7 +73,7 @@ TEST(IrVerify, AcceptsEveryKindOfNode) {
 
 TEST(IrVerify, NamesKernelNodeAndLine) {
   Base k;
-  k.add(make(Op::Add, Scalar::I32, {k.i, k.f}));
+  k.add(test::make_node(Op::Add, Scalar::I32, {k.i, k.f}));
   EXPECT_THAT(verify(k.b.kernel()),
               ElementsAre("kernel 'k': %3 add operand 1 is f32 instead of i32 (k.cpp:7)"));
 }
@@ -129,57 +87,62 @@ TEST(IrVerify, FindsEveryFaultAndNothingElse) {
   const std::vector<Fault> faults{
       // Types.
       {[](Base& k) {
-         k.add(make(Op::Add, Scalar::F32, {k.i, k.i}));
+         k.add(test::make_node(Op::Add, Scalar::F32, {k.i, k.i}));
        },
        "result type f32"},
       {[](Base& k) {
-         k.add(make(Op::Add, Scalar::Bool, {k.yes, k.yes}));
+         k.add(test::make_node(Op::Add, Scalar::Bool, {k.yes, k.yes}));
        },
        "instead of a number"},
       {[](Base& k) {
-         k.add(make(Op::Rem, Scalar::F32, {k.f, k.f}));
+         k.add(test::make_node(Op::Rem, Scalar::F32, {k.f, k.f}));
        },
        "instead of an integer"},
       {[](Base& k) {
-         k.add(make(Op::Xor, Scalar::F32, {k.f, k.f}));
+         k.add(test::make_node(Op::Xor, Scalar::F32, {k.f, k.f}));
        },
        "an integer or bool"},
-      {[](Base& k) { k.add(make(Op::Sin, Scalar::I32, {k.i})); }, "instead of a float"},
+      {[](Base& k) { k.add(test::make_node(Op::Sin, Scalar::I32, {k.i})); }, "instead of a float"},
       {[](Base& k) {
-         k.add(make(Op::Lt, Scalar::I32, {k.i, k.i}));
+         k.add(test::make_node(Op::Lt, Scalar::I32, {k.i, k.i}));
        },
        "instead of bool"},
-      {[](Base& k) { k.add(make(Op::Any, Scalar::Bool, {k.i})); }, "instead of bool"},
-      {[](Base& k) { k.add(make(Op::Ballot, Scalar::U32, {k.yes})); }, "instead of u64"},
+      {[](Base& k) { k.add(test::make_node(Op::Any, Scalar::Bool, {k.i})); }, "instead of bool"},
+      {[](Base& k) { k.add(test::make_node(Op::Ballot, Scalar::U32, {k.yes})); }, "instead of u64"},
       {[](Base& k) {
-         k.add(make(Op::Shuffle, Scalar::F32, {k.f, k.f}));
+         k.add(test::make_node(Op::Shuffle, Scalar::F32, {k.f, k.f}));
        },
        "operand 1 is f32"},
       {[](Base& k) {
-         k.add(make(Op::Shl, Scalar::I32, {k.i, k.f}));
+         k.add(test::make_node(Op::Shl, Scalar::I32, {k.i, k.f}));
        },
        "operand 1 is f32"},
       {[](Base& k) {
-         k.add(make(Op::Select, Scalar::F32, {k.i, k.f, k.f}));
+         k.add(test::make_node(Op::Select, Scalar::F32, {k.i, k.f, k.f}));
        },
        "operand 0 is i32"},
       {[](Base& k) {
-         k.add(make(Op::Select, Scalar::F32, {k.yes, k.f, k.i}));
+         k.add(test::make_node(Op::Select, Scalar::F32, {k.yes, k.f, k.i}));
        },
        "operand 2"},
-      {[](Base& k) { k.add(make(Op::Bitcast, Scalar::I64, {k.f})); }, "changes the width"},
-      {[](Base& k) { k.add(make(Op::Cast, Scalar::F16, {k.f})); }, "for storage only"},
+      {[](Base& k) { k.add(test::make_node(Op::Bitcast, Scalar::I64, {k.f})); },
+       "changes the width"},
+      {[](Base& k) { k.add(test::make_node(Op::Cast, Scalar::F16, {k.f})); }, "for storage only"},
       {[](Base& k) { k.b.constant(Scalar::I32, ~std::uint64_t{0}); }, "does not fit i32"},
       {[](Base& k) { k.b.constant(Scalar::Bool, 2); }, "does not fit bool"},
       {[](Base& k) { k.b.position(Op::GridDim, 3); }, "no axis 3"},
       {[](Base& k) { k.b.statement(Op::Fence, 2); }, "unknown scope 2"},
       // Operands.
-      {[](Base& k) { k.add(make(Op::Add, Scalar::I32, {k.i})); }, "1 operands instead of 2"},
-      {[](Base& k) { k.add(make(Op::Barrier, Scalar::I32, {k.i})); }, "1 operands instead of 0"},
-      {[](Base& k) { k.add(make(Op::Not, Scalar::Bool, {3})); }, "uses %3 (operand 0)"},
-      {[](Base& k) { k.add(make(Op::Not, Scalar::Bool, {99})); }, "uses %99 (operand 0)"},
-      {[](Base& k) { k.add(make(Op::Not, Scalar::Bool, {kNoValue})); }, "uses %? (operand 0)"},
-      {[](Base& k) { k.add(make(Op::Neg, Scalar::I32, {k.b.statement(Op::Barrier)})); },
+      {[](Base& k) { k.add(test::make_node(Op::Add, Scalar::I32, {k.i})); },
+       "1 operands instead of 2"},
+      {[](Base& k) { k.add(test::make_node(Op::Barrier, Scalar::I32, {k.i})); },
+       "1 operands instead of 0"},
+      {[](Base& k) { k.add(test::make_node(Op::Not, Scalar::Bool, {3})); }, "uses %3 (operand 0)"},
+      {[](Base& k) { k.add(test::make_node(Op::Not, Scalar::Bool, {99})); },
+       "uses %99 (operand 0)"},
+      {[](Base& k) { k.add(test::make_node(Op::Not, Scalar::Bool, {kNoValue})); },
+       "uses %? (operand 0)"},
+      {[](Base& k) { k.add(test::make_node(Op::Neg, Scalar::I32, {k.b.statement(Op::Barrier)})); },
        "uses %3 (operand 0)"},
       {[](Base& k) {
          const BlockId then_block = k.b.open();
@@ -191,11 +154,11 @@ TEST(IrVerify, FindsEveryFaultAndNothingElse) {
        "uses %3 (operand 0)"},
       {[](Base& k) {
          ValueId again = kNoValue;
-         k.repeat([&] { return again = k.b.constant_bool(true); },
-                  [&] { k.b.op(Op::Not, {again}); });
+         k.b.while_loop([&] { return again = k.b.constant_bool(true); },
+                        [&] { k.b.op(Op::Not, {again}); });
        },
        "uses %3 (operand 0)"},
-      {[](Base& k) { k.repeat([&] { return k.i; }, [] {}); }, "operand 0 is i32"},
+      {[](Base& k) { k.b.while_loop([&] { return k.i; }, [] {}); }, "operand 0 is i32"},
       // Tables.
       {[](Base& k) { k.b.kernel().parameters[k.n].slots = 0; }, "'n' has no slot"},
       {[](Base& k) { k.b.kernel().parameters[0].memory = 1; }, "do not refer to each other"},
@@ -232,21 +195,15 @@ TEST(IrVerify, FindsEveryFaultAndNothingElse) {
       {[](Base& k) { k.b.load(k.table, k.i, 0, k.f); }, "operand 1 is f32 instead of an integer"},
       // Atomics.
       {[](Base& k) {
-         Node node = make(Op::AtomicMax, Scalar::F32, {k.i, k.f});
-         node.memory = k.x;
-         k.add(node);
+         k.b.atomic(Op::AtomicMax, k.x, {k.i, k.f});
        },
        "cannot work on f32"},
       {[](Base& k) {
-         Node node = make(Op::AtomicAdd, Scalar::F64, {k.i, k.b.cast(Scalar::F64, k.f)});
-         node.memory = k.local;
-         k.add(node);
+         k.b.atomic(Op::AtomicAdd, k.local, {k.i, k.b.cast(Scalar::F64, k.f)});
        },
        "on local array 'local'"},
       {[](Base& k) {
-         Node node = make(Op::AtomicAdd, Scalar::U32, {k.i, k.i});
-         node.memory = k.tile;
-         k.add(node);
+         k.b.atomic(Op::AtomicAdd, k.tile, {k.i, k.i});
        },
        "operand 1 is i32 instead of u32"},
       // Control.
@@ -254,7 +211,7 @@ TEST(IrVerify, FindsEveryFaultAndNothingElse) {
       {[](Base& k) { k.b.kernel().nodes[k.b.if_(k.yes, k.empty(), 9)].blocks[1] = 9; },
        "owns block 9"},
       {[](Base& k) {
-         Node node = make(Op::If, Scalar::I32, {k.yes});
+         Node node = test::make_node(Op::If, Scalar::I32, {k.yes});
          node.blocks = {k.empty()};
          k.add(node);
        },
@@ -264,20 +221,19 @@ TEST(IrVerify, FindsEveryFaultAndNothingElse) {
          k.b.if_(k.yes, twice, twice);
        },
        "belongs to two nodes"},
-      {[](Base& k) { k.loop(k.f, k.f, [](ValueId) {}); }, "operand 0 is f32"},
-      {[](Base& k) { k.b.kernel().nodes[k.loop(k.i, k.i, [](ValueId) {})].literal = 2; },
+      {[](Base& k) { k.b.for_up(k.f, k.f, k.f, [](ValueId) {}); }, "operand 0 is f32"},
+      {[](Base& k) { k.b.kernel().nodes[k.b.for_up(k.i, k.i, k.i, [](ValueId) {})].literal = 2; },
        "unknown direction 2"},
-      {[](Base& k) { k.b.op(Op::ForIndex, {k.loop(k.i, k.i, [](ValueId) {})}); },
+      {[](Base& k) { k.b.op(Op::ForIndex, {k.b.for_up(k.i, k.i, k.i, [](ValueId) {})}); },
        "not inside the for loop"},
       {[](Base& k) {
-         k.loop(k.i, k.i, [&](ValueId loop) {
-           k.b.kernel().nodes[k.b.op(Op::ForIndex, {loop})].type = Scalar::I64;
-         });
+         k.b.for_up(k.i, k.i, k.i,
+                    [&](ValueId counter) { k.b.kernel().nodes[counter].type = Scalar::I64; });
        },
        "instead of i32"},
       {[](Base& k) { k.b.statement(Op::Break); }, "is outside any loop"},
       {[](Base& k) {
-         k.repeat(
+         k.b.while_loop(
              [&] {
                k.b.statement(Op::Return);
                return k.yes;
@@ -286,21 +242,15 @@ TEST(IrVerify, FindsEveryFaultAndNothingElse) {
        },
        "inside the condition"},
       {[](Base& k) {
-         Node node = make(Op::Switch, Scalar::I32, {k.i});
-         node.cases = {2, 2};
-         node.blocks = {k.empty(), k.empty(), k.empty()};
-         k.add(node);
+         k.b.switch_on(k.i, {2, 2}, {nullptr, nullptr, nullptr});
        },
        "case 2 twice"},
       {[](Base& k) {
-         Node node = make(Op::Switch, Scalar::I32, {k.i});
-         node.cases = {std::int64_t{1} << 40};
-         node.blocks = {k.empty(), k.empty()};
-         k.add(node);
+         k.b.switch_on(k.i, {std::int64_t{1} << 40}, {nullptr, nullptr});
        },
        "does not fit i32"},
       {[](Base& k) {
-         Node node = make(Op::Switch, Scalar::I32, {k.i});
+         Node node = test::make_node(Op::Switch, Scalar::I32, {k.i});
          node.blocks = {k.empty(), k.empty()};
          k.add(node);
        },
