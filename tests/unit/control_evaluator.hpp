@@ -24,8 +24,10 @@ struct Event {
 /// operations that the random kernels use, on I32 and Bool.
 class ControlEvaluator {
  public:
-  ControlEvaluator(const ir::Kernel& kernel, std::vector<std::int32_t> input)
+  ControlEvaluator(const ir::Kernel& kernel, std::vector<std::int32_t> input,
+                   std::int32_t thread = 0)
       : kernel_(kernel),
+        thread_(thread),
         input_(std::move(input)),
         values_(kernel.nodes.size()),
         variables_(kernel.variables.size()) {}
@@ -115,6 +117,8 @@ class ControlEvaluator {
     switch (node.op) {
       case ir::Op::Constant:
         return static_cast<std::int32_t>(node.literal);
+      case ir::Op::ThreadIdx:
+        return thread_;
       case ir::Op::ForIndex:
         return operand(node, 0);
       case ir::Op::VarGet:
@@ -141,6 +145,7 @@ class ControlEvaluator {
   }
 
   const ir::Kernel& kernel_;
+  const std::int32_t thread_;
   std::vector<std::int32_t> input_;
   std::vector<std::int32_t> values_;
   std::vector<std::int32_t> variables_;
