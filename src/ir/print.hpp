@@ -9,6 +9,7 @@
 namespace salvo::ir {
 
 /// The whole kernel, a node a line, nested blocks indented. Stable: equal kernels print equally.
-std::string print(const Kernel& kernel);
+/// With `locations`, each line ends in "; file:line". Malformed kernels print too, with ? in places.
+std::string print(const Kernel& kernel, bool locations = false);
 
 }  // namespace salvo::ir

@@ -34,11 +34,17 @@ class Cloner {
 
  private:
   ir::ValueId node(ir::ValueId id);
+  void locate(ir::LocationId location);
+  std::uint32_t variable(std::uint32_t id);
 
   const ir::Kernel& from_;
   ir::Builder& to_;
   std::vector<ir::ValueId> values_;
   std::vector<ir::LocationId> locations_;
 };
+
+/// The same kernel with nodes, blocks and locations in program order and nothing that no block
+/// lists. Passes that edit block lists in place end with it.
+ir::Kernel copy(const ir::Kernel& kernel, const Cloner::Replace& replace = nullptr);
 
 }  // namespace salvo::passes

@@ -1,0 +1,260 @@
+// Prints a kernel as text, for people and for tests.
+// SPDX-License-Identifier: MIT
+#include "ir/print.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+
+namespace salvo::ir {
+namespace {
+
+constexpr std::string_view kAxes[] = {"x", "y", "z"};
+
+template <typename Float>
+std::string float_text(Float value, std::uint64_t bits) {
+  // Only a NaN needs its bits spelled out: all other values print so that they read back the same.
+  return std::isnan(value) ? fmt::format("nan(0x{:x})", bits) : fmt::format("{}", value);
+}
+
+std::string literal_text(Scalar type, std::uint64_t bits) {
+  switch (type) {
+    case Scalar::Bool:
+      return bits != 0 ? "true" : "false";
+    case Scalar::I32:
+      return fmt::format("{}", static_cast<std::int32_t>(bits));
+    case Scalar::I64:
+      return fmt::format("{}", static_cast<std::int64_t>(bits));
+    case Scalar::F32:
+      return float_text(std::bit_cast<float>(static_cast<std::uint32_t>(bits)), bits);
+    case Scalar::F64:
+      return float_text(std::bit_cast<double>(bits), bits);
+    default:
+      return fmt::format("{}", bits);
+  }
+}
+
+// A printer must show malformed kernels too, so every table is looked up with care.
+class Printer {
+ public:
+  Printer(const Kernel& kernel, bool locations) : kernel_(kernel), locations_(locations) {}
+
+  std::string text() {
+    header();
+    if (kernel_.body < kernel_.blocks.size()) block(kernel_.body);
+    out_ += "}\n";
+    return std::move(out_);
+  }
+
+ private:
+  template <typename... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  // A name that stands for one entry only: doubles, which fusion makes, carry their position.
+  template <typename Item>
+  static std::string unique_name(const std::vector<Item>& items, std::uint32_t id) {
+    if (id >= items.size()) return fmt::format("?{}", id);
+    const std::string& name = items[id].name;
+    const auto same = [&](const Item& item) { return item.name == name; };
+    const bool doubled = std::count_if(items.begin(), items.end(), same) > 1;
+    return doubled || name.empty() ? fmt::format("{}#{}", name, id) : name;
+  }
+  std::string memory(MemoryId id) const { return unique_name(kernel_.memories, id); }
+  std::string variable(std::uint32_t id) const { return unique_name(kernel_.variables, id); }
+  std::string parameter(std::uint32_t id) const { return unique_name(kernel_.parameters, id); }
+
+  void header() {
+    for (std::size_t i = 0; i < kernel_.memories.size(); ++i) record(i);
+    put("kernel {}(", kernel_.name);
+    for (std::uint32_t i = 0; i < kernel_.parameters.size(); ++i) {
+      const Parameter& p = kernel_.parameters[i];
+      if (i != 0) out_ += ", ";
+      if (p.is_span && p.memory < kernel_.memories.size()) {
+        const Memory& span = kernel_.memories[p.memory];
+        put("{}: span<{}{}>", parameter(i), span.read_only ? "const " : "", span.element.name);
+      } else {
+        put("{}: {}", parameter(i), name(p.type));
+      }
+      if (p.slots != 1) put("[{}]", p.slots);
+    }
+    put("){} {{\n", kernel_.no_fuse ? " no_fuse" : "");
+    for (MemoryId i = 0; i < kernel_.memories.size(); ++i) {
+      const Memory& m = kernel_.memories[i];
+      if (m.space == Space::Global) continue;
+      put("  {} {}: {}[{}]\n", m.space == Space::Shared ? "shared" : "local", memory(i),
+          m.element.name, m.count == 0 ? "dynamic" : fmt::format("{}", m.count));
+    }
+    for (std::uint32_t i = 0; i < kernel_.variables.size(); ++i) {
+      put("  var {}: {}\n", variable(i), name(kernel_.variables[i].type));
+    }
+  }
+
+  void record(std::size_t memory) {
+    const Element& element = kernel_.memories[memory].element;
+    if (element.is_scalar()) return;
+    for (std::size_t i = 0; i < memory; ++i) {
+      if (kernel_.memories[i].element == element) return;
+    }
+    put("record {} size {} align {} {{", element.name, element.size, element.align);
+    for (std::size_t i = 0; i < element.fields.size(); ++i) {
+      const Field& field = element.fields[i];
+      put("{} {}: {} @{}", i == 0 ? "" : ",", field.name, name(field.type), field.offset);
+    }
+    out_ += " }\n";
+  }
+
+  void block(BlockId id) {
+    ++depth_;
+    for (ValueId value : kernel_.blocks[id].nodes) {
+      if (value < kernel_.nodes.size()) {
+        node(value);
+      } else {
+        put("{:{}}?{}\n", "", 2 * depth_, value);
+      }
+    }
+    --depth_;
+  }
+
+  // A nested block; at most as deep as there are blocks, or the kernel holds a block in itself.
+  void nested(const Node& node, std::size_t which) {
+    if (which >= node.blocks.size()) return;
+    const BlockId id = node.blocks[which];
+    if (id < kernel_.blocks.size() && depth_ <= kernel_.blocks.size()) {
+      block(id);
+    } else {
+      put("{:{}}?block {}\n", "", 2 * depth_ + 2, id);
+    }
+  }
+
+  void node(ValueId id) {
+    const Node& node = kernel_.nodes[id];
+    put("{:{}}", "", 2 * depth_);
+    if (!is_statement(node.op)) {
+      put("%{}: {} = ", id, name(node.type));
+    } else if (node.op == Op::For) {
+      put("%{} = ", id);  // named by its counter
+    }
+    head(node);
+    if (locations_ && node.location < kernel_.locations.size()) {
+      const Location& where = kernel_.locations[node.location];
+      put("  ; {}:{}", where.file, where.line);
+    }
+    out_ += '\n';
+    blocks(node);
+  }
+
+  void head(const Node& node) {
+    put("{}", name(node.op));
+    switch (node.op) {
+      case Op::Constant:
+        put(" {}", literal_text(node.type, node.literal));
+        return;
+      case Op::Param:
+        put(" {}", parameter(node.index));
+        return slot(node, 0);
+      case Op::Length:
+        put(" {}", memory(node.memory));
+        return slot(node, 0);
+      case Op::VarGet:
+        put(" {}", variable(node.index));
+        return;
+      case Op::VarSet:
+        put(" {}", variable(node.index));
+        break;
+      case Op::For:
+        put("{}", node.literal == 0 ? "" : " down");
+        break;
+      case Op::Fence:
+        put(" {}", node.axis == 0 ? "block" : "device");
+        return;
+      default:
+        break;
+    }
+    if (is_position(node.op) && node.op != Op::LaneId) {
+      put(".{}", node.axis < 3 ? kAxes[node.axis] : "?");
+    }
+    if (node.op == Op::Load || node.op == Op::Store || is_atomic(node.op)) return access(node);
+    operands(node, 0, node.operand_count);
+    if (node.unroll != 0) put(" unroll {}", node.unroll);
+  }
+
+  // "load x{slot}[index].field", with what is stored or combined after it.
+  void access(const Node& node) {
+    const auto plain = static_cast<std::size_t>(operands_without_slot(node.op));
+    put(" {}", memory(node.memory));
+    slot(node, plain);
+    put("[{}]", operand(node, 0));
+    if (node.memory < kernel_.memories.size()) {
+      const Element& element = kernel_.memories[node.memory].element;
+      if (node.field >= element.fields.size()) {
+        put(".?{}", node.field);
+      } else if (!element.is_scalar()) {
+        put(".{}", element.fields[node.field].name);
+      }
+    }
+    operands(node, 1, plain);
+  }
+
+  void slot(const Node& node, std::size_t position) {
+    if (node.operand_count > position) put("{{{}}}", operand(node, position));
+  }
+
+  void operands(const Node& node, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      put("{} {}", i == first ? "" : ",", operand(node, i));
+  }
+
+  static std::string operand(const Node& node, std::size_t position) {
+    const bool known = position < node.operands.size() && node.operands[position] != kNoValue;
+    return known ? fmt::format("%{}", node.operands[position]) : "%?";
+  }
+
+  void label(std::string_view text) { put("{:{}}{}:\n", "", 2 * depth_, text); }
+
+  void blocks(const Node& node) {
+    switch (node.op) {
+      case Op::If: {
+        nested(node, 0);
+        const bool has_else =
+            node.blocks.size() > 1 && (node.blocks[1] >= kernel_.blocks.size() ||
+                                       !kernel_.blocks[node.blocks[1]].nodes.empty());
+        if (has_else) {
+          label("else");
+          nested(node, 1);
+        }
+        return;
+      }
+      case Op::While:
+        nested(node, 0);
+        label("do");
+        nested(node, 1);
+        return;
+      case Op::Switch:
+        for (std::size_t i = 0; i < node.blocks.size(); ++i) {
+          label(i < node.cases.size() ? fmt::format("case {}", node.cases[i]) : "default");
+          nested(node, i);
+        }
+        return;
+      default:
+        for (std::size_t i = 0; i < node.blocks.size(); ++i) nested(node, i);
+    }
+  }
+
+  const Kernel& kernel_;
+  const bool locations_;
+  std::size_t depth_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string print(const Kernel& kernel, bool locations) {
+  return Printer(kernel, locations).text();
+}
+
+}  // namespace salvo::ir
