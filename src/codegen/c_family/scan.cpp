@@ -59,7 +59,7 @@ class Scanner {
 
   void node(BlockId in, ValueId id) {
     const Node& n = kernel_.node(id);
-    needs(n.type);
+    if (!ir::is_statement(n.op)) needs(n.type);
     if (ir::is_position(n.op) || n.op == Op::WarpSize) result_.positions.emplace(n.op, n.axis);
     result_.features.warp |= ir::is_warp(n.op) || n.op == Op::LaneId || n.op == Op::WarpSize;
     if (n.op == Op::Store || ir::is_atomic(n.op)) result_.written[n.memory] = true;
