@@ -27,13 +27,13 @@ class Cloner {
   Replace replace;
 
   void block(ir::BlockId block);
+  ir::ValueId node(ir::ValueId id);
   /// The copy of a value that was cloned already.
   ir::ValueId value(ir::ValueId id) const;
   void bind(ir::ValueId id, ir::ValueId copy) { values_[id] = copy; }
   ir::Builder& builder() noexcept { return to_; }
 
  private:
-  ir::ValueId node(ir::ValueId id);
   void locate(ir::LocationId location);
   std::uint32_t variable(std::uint32_t id);
 
