@@ -1,0 +1,34 @@
+// Words for what the interpreter finds wrong, with the place in the kernel and the thread.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "backends/interpreter/checks.hpp"
+#include "ir/kernel.hpp"
+#include "salvo/error.hpp"
+
+namespace salvo::backends::interpreter {
+
+/// A thread of a launch.
+struct ThreadPlace {
+  std::array<std::uint32_t, 3> thread{};
+  std::array<std::uint32_t, 3> block{};
+};
+
+/// "x[5].pos.y": the leaf that `node` touches at `index`.
+std::string element_name(const ir::Kernel& kernel, const ir::Node& node, const std::string& index);
+
+/// "thread (1,0,0) of block (4,0,0)"
+std::string to_string(const ThreadPlace& place);
+
+/// "stencil.cpp:12", without folders; empty where the location is not known.
+std::string short_location(const ir::Kernel& kernel, const ir::Node& node);
+
+/// An error of `node`: "WHAT at FILE:LINE" and then `tail`.
+Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, const std::string& what,
+               const std::string& tail = "");
+
+}  // namespace salvo::backends::interpreter
