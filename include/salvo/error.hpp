@@ -44,13 +44,13 @@ class Error : public std::runtime_error {
  public:
   struct Details {
     Errc code = Errc::launch_failed;
-    std::string message;       // one sentence, without the context below
-    std::string backend;       // "OpenCL", or empty
-    std::string operation;     // "clBuildProgram", "launch", or empty
-    std::string kernel;        // or empty
-    SourceLocation launch;     // where the launch was made; of a deferred launch too (W59)
-    SourceLocation source;     // line in the kernel, where known
-    std::string log;           // the device compiler's, unabridged
+    std::string message{};       // one sentence, without the context below
+    std::string backend{};       // "OpenCL", or empty
+    std::string operation{};     // "clBuildProgram", "launch", or empty
+    std::string kernel{};        // or empty
+    SourceLocation launch{};     // where the launch was made; of a deferred launch too (W59)
+    SourceLocation source{};     // line in the kernel, where known
+    std::string log{};           // the device compiler's, unabridged
   };
   explicit Error(Details details);
   Error(Errc code, std::string message);

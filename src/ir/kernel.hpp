@@ -19,6 +19,9 @@ using MemoryId = std::uint32_t;
 using LocationId = std::uint32_t;
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+/// `unroll` of a loop whose iterations may run in any order or at once, as threads of a block may.
+inline constexpr std::uint32_t kIndependent = ~std::uint32_t{0};
+
 /// One scalar leaf of an element. Nested records and fixed arrays are flattened into leaves.
 struct Field {
   std::string name;  // "pos.x"; empty for a scalar element
@@ -87,7 +90,7 @@ struct Node {
   MemoryId memory = kNone;      // Load, Store, atomics, Length
   std::uint32_t field = 0;      // leaf of the element
   std::uint64_t literal = 0;    // Constant: bits; For: direction; loops: see unroll
-  std::uint32_t unroll = 0;     // loops: 0 no wish, 1 do not unroll, n unroll n times
+  std::uint32_t unroll = 0;     // loops: 0 no wish, 1 do not unroll, n unroll n times; kIndependent
   LocationId location = kNone;
   std::vector<BlockId> blocks;        // control nodes
   std::vector<std::int64_t> cases;    // Switch

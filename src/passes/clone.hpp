@@ -25,15 +25,18 @@ class Cloner {
   std::vector<ir::MemoryId> memories;
   std::vector<std::uint32_t> variables;   // filled with new variables on first use if kNone
   Replace replace;
+  /// Slot that every access to a span parameter gets (a value of the builder's kernel); kNoValue
+  /// leaves them without one.
+  ir::ValueId slot = ir::kNoValue;
 
   void block(ir::BlockId block);
+  ir::ValueId node(ir::ValueId id);
   /// The copy of a value that was cloned already.
   ir::ValueId value(ir::ValueId id) const;
   void bind(ir::ValueId id, ir::ValueId copy) { values_[id] = copy; }
   ir::Builder& builder() noexcept { return to_; }
 
  private:
-  ir::ValueId node(ir::ValueId id);
   void locate(ir::LocationId location);
   std::uint32_t variable(std::uint32_t id);
 

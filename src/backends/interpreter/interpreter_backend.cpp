@@ -181,4 +181,6 @@ std::vector<std::unique_ptr<runtime::DeviceDriver>> InterpreterBackend::open() {
   return devices;
 }
 
+std::unique_ptr<runtime::Backend> make_backend() { return std::make_unique<InterpreterBackend>(); }
+
 }  // namespace salvo::backends::interpreter

@@ -1,0 +1,20 @@
+// The OpenCL functions this backend calls, loaded at run time.
+// SPDX-License-Identifier: MIT
+#include "backends/opencl/opencl_api.hpp"
+
+#include <fmt/format.h>
+
+namespace salvo::backends::opencl {
+
+std::string Api::load() {
+  library = runtime::Library::open({"libOpenCL.so.1", "libOpenCL.so"});
+  if (!library) return library.reason();
+  std::string missing;
+#define SALVO_OPENCL_RESOLVE(name) \
+  if (!name.resolve(library, "cl" #name)) missing += " cl" #name;
+  SALVO_OPENCL_FUNCTIONS(SALVO_OPENCL_RESOLVE)
+#undef SALVO_OPENCL_RESOLVE
+  return missing.empty() ? "" : fmt::format("{} lacks{}", library.name(), missing);
+}
+
+}  // namespace salvo::backends::opencl

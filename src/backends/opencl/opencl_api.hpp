@@ -1,0 +1,56 @@
+// The OpenCL functions this backend calls, loaded at run time.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue: 1.2 drivers have no other
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+
+#include <string>
+
+#include "runtime/library.hpp"
+
+namespace salvo::backends::opencl {
+
+// All of OpenCL 1.2, so that any driver with a loader has them.
+#define SALVO_OPENCL_FUNCTIONS(apply) \
+  apply(BuildProgram)                 \
+  apply(CreateBuffer)                 \
+  apply(CreateCommandQueue)           \
+  apply(CreateContext)                \
+  apply(CreateKernel)                 \
+  apply(CreateProgramWithBinary)      \
+  apply(CreateProgramWithSource)      \
+  apply(EnqueueCopyBuffer)            \
+  apply(EnqueueNDRangeKernel)         \
+  apply(EnqueueReadBuffer)            \
+  apply(EnqueueWriteBuffer)           \
+  apply(Finish)                       \
+  apply(Flush)                        \
+  apply(GetDeviceIDs)                 \
+  apply(GetDeviceInfo)                \
+  apply(GetKernelWorkGroupInfo)       \
+  apply(GetPlatformIDs)               \
+  apply(GetPlatformInfo)              \
+  apply(GetProgramBuildInfo)          \
+  apply(GetProgramInfo)               \
+  apply(ReleaseCommandQueue)          \
+  apply(ReleaseContext)               \
+  apply(ReleaseKernel)                \
+  apply(ReleaseMemObject)             \
+  apply(ReleaseProgram)               \
+  apply(SetKernelArg)
+
+/// The function table. `GetDeviceInfo` is clGetDeviceInfo, and so on; each counts its calls.
+struct Api {
+  runtime::Library library;
+#define SALVO_OPENCL_DECLARE(name) runtime::Function<decltype(&::cl##name)> name;
+  SALVO_OPENCL_FUNCTIONS(SALVO_OPENCL_DECLARE)
+#undef SALVO_OPENCL_DECLARE
+
+  /// Fills the table. Returns why it cannot be used, or an empty string.
+  std::string load();
+};
+
+}  // namespace salvo::backends::opencl

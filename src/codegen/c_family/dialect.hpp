@@ -1,0 +1,116 @@
+// What differs between the C-like languages that kernels are printed in.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/kernel.hpp"
+
+namespace salvo::codegen::c_family {
+
+class Helpers;
+class Names;
+
+/// What a kernel uses of its target, for the file's prologue.
+struct Features {
+  bool f64 = false;
+  bool f16 = false;
+  bool atomics_i64 = false;
+  bool warp = false;
+  bool contraction = false;  // the device compiler may contract (mode `device` of W50)
+};
+
+/// A span or scalar parameter of the kernel being printed.
+struct ParameterText {
+  const ir::Parameter* parameter = nullptr;
+  std::string name;        // as wanted by the author; not yet unique
+  std::string element;     // memory type of an element, a record's name, or of the scalar
+  bool writes = false;     // span
+  bool no_alias = false;   // span: nothing this launch writes overlaps it
+  bool length = false;     // span: the body reads its length
+};
+
+/// What the body calls a parameter, or one slot of it.
+struct Bound {
+  std::string data;    // pointer of a span, value of a scalar in its compute type
+  std::string length;  // span: elements, as I64
+};
+
+/// A parameter as declared: a Bound for each slot, and the table's own name where there is one.
+struct Declared {
+  std::vector<Bound> slots;
+  std::string table;
+};
+
+/// The kernel's head while it is put together.
+struct Signature {
+  std::vector<std::string> arguments;
+  std::vector<std::string> prologue;  // statements at the start of the body
+};
+
+/// An element leaf in memory.
+struct Place {
+  ir::Scalar type = ir::Scalar::F32;  // as stored
+  ir::Space space = ir::Space::Global;
+  std::string lvalue;  // "x[v3].pos_x", of type `memory_type(type)`
+};
+
+/// One target language. Everything here is pure; operands are names or parenthesised, so that they
+/// can stand anywhere in an expression.
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+
+  /// "OpenCL": the name of W2, for `source` and messages.
+  virtual std::string_view target() const noexcept = 0;
+  /// Keywords, types, functions and macros that an identifier must not hide.
+  virtual bool is_reserved(std::string_view name) const = 0;
+
+  // Types and values.
+  virtual std::string_view type(ir::Scalar type) const = 0;         // compute types: in a register
+  virtual std::string_view memory_type(ir::Scalar type) const = 0;  // any type: in memory
+  /// `type` in an address space: "global float".
+  virtual std::string in_space(ir::Space space, std::string_view type) const = 0;
+  virtual std::string constant(ir::Scalar type, std::uint64_t bits) const = 0;
+  virtual std::string bitcast(ir::Scalar to, ir::Scalar from, std::string_view value) const = 0;
+  /// Float to integer of a value that is not NaN, saturating.
+  virtual std::string saturating_cast(ir::Scalar to, ir::Scalar from, std::string_view value,
+                                      Helpers& helpers) const = 0;
+
+  // Operations.
+  /// Name of a function on floats of `type`: math, Abs, Fma; or of Clz and Popcount.
+  virtual std::string function(ir::Op op, ir::Scalar type) const = 0;
+  virtual std::string position(ir::Op op, int axis) const = 0;
+  virtual std::string warp(ir::Op op, ir::Scalar type, std::span<const std::string> operands,
+                           Helpers& helpers) const = 0;
+  virtual std::string load(const Place& place, Helpers& helpers) const = 0;
+  /// A whole statement without its semicolon. `value` is of the compute type.
+  virtual std::string store(const Place& place, std::string_view value, Helpers& helpers) const = 0;
+  /// `operands`: value, or expected and desired. Throws Errc::unsupported.
+  virtual std::string atomic(ir::Op op, const Place& place, std::span<const std::string> operands,
+                             Helpers& helpers) const = 0;
+  virtual std::string barrier() const = 0;
+  virtual std::string fence(bool device_scope) const = 0;
+  /// A line before a loop; empty for none.
+  virtual std::string loop_hint(std::uint32_t unroll) const = 0;
+
+  // The file.
+  virtual std::string_view function_qualifiers() const = 0;  // of helpers: "static inline"
+  virtual std::string prologue(const Features& features) const = 0;
+  virtual std::string kernel_head(std::string_view name, const Signature& signature) const = 0;
+  virtual Declared declare_span(const ParameterText& span, Names& names,
+                                Signature& signature) const = 0;
+  virtual Declared declare_scalar(const ParameterText& scalar, Names& names, Signature& signature,
+                                  Helpers& helpers) const = 0;
+  /// Declares dynamic shared memory and returns an expression for its first byte.
+  virtual std::string declare_dynamic_shared(Names& names, Signature& signature) const = 0;
+  /// The parameter at a slot known at run time only. The default compares the slot with each
+  /// number in turn, for targets whose pointers cannot be kept in an array.
+  virtual Bound pick(const Declared& declared, std::string_view slot) const;
+};
+
+}  // namespace salvo::codegen::c_family

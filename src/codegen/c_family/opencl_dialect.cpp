@@ -1,0 +1,365 @@
+// OpenCL C 1.2, as far as a kernel needs no later version.
+// SPDX-License-Identifier: MIT
+#include "codegen/c_family/opencl_dialect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codegen/c_family/helpers.hpp"
+#include "codegen/c_family/names.hpp"
+#include "codegen/c_family/opencl_words.hpp"
+#include "salvo/error.hpp"
+
+namespace salvo::codegen::c_family {
+namespace {
+
+using ir::Op;
+using ir::Scalar;
+using ir::Space;
+
+[[noreturn]] void unsupported(std::string message) {
+  throw Error(Error::Details{.code = Errc::unsupported,
+                             .message = std::move(message),
+                             .backend = "OpenCL",
+                             .operation = "translate"});
+}
+
+class OpenclDialect final : public Dialect {
+ public:
+  std::string_view target() const noexcept override { return "OpenCL"; }
+  bool is_reserved(std::string_view name) const override { return is_opencl_word(name); }
+
+  std::string_view type(Scalar type) const override {
+    return type == Scalar::Bool ? "bool" : memory_type(type);
+  }
+
+  std::string_view memory_type(Scalar type) const override {
+    // A bool has no fixed size in OpenCL C, and a half no arithmetic without an extension.
+    static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
+        "uchar", "char",  "uchar",  "short",  "ushort", "int",   "uint",
+        "long",  "ulong", "ushort", "ushort", "float",  "double"};
+    return kTypes[static_cast<std::size_t>(type)];
+  }
+
+  std::string in_space(Space space, std::string_view type) const override {
+    return fmt::format("{}{}", address_space(space), type);
+  }
+
+  std::string constant(Scalar type, std::uint64_t bits) const override {
+    switch (type) {
+      case Scalar::Bool: return bits != 0 ? "true" : "false";
+      case Scalar::U32: return fmt::format("{}u", static_cast<std::uint32_t>(bits));
+      case Scalar::U64: return fmt::format("{}ul", bits);
+      case Scalar::I32: return integer(static_cast<std::int32_t>(bits), INT32_MIN, "");
+      case Scalar::I64: return integer(static_cast<std::int64_t>(bits), INT64_MIN, "l");
+      case Scalar::F32: {
+        const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        if (std::isnormal(value) || value == 0.0f) return floating(value, std::signbit(value), "f");
+        return fmt::format("as_float(0x{:08x}u)", static_cast<std::uint32_t>(bits));
+      }
+      default: {
+        const auto value = std::bit_cast<double>(bits);
+        if (std::isnormal(value) || value == 0.0) return floating(value, std::signbit(value), "");
+        return fmt::format("as_double(0x{:016x}ul)", bits);
+      }
+    }
+  }
+
+  std::string bitcast(Scalar to, Scalar, std::string_view value) const override {
+    return fmt::format("as_{}({})", type(to), value);
+  }
+
+  std::string saturating_cast(Scalar to, Scalar, std::string_view value, Helpers&) const override {
+    return fmt::format("convert_{}_sat({})", type(to), value);
+  }
+
+  std::string function(Op op, Scalar) const override {
+    switch (op) {
+      case Op::Abs: return "fabs";
+      default: return std::string(ir::name(op));  // the IR's names are C's
+    }
+  }
+
+  std::string position(Op op, int axis) const override {
+    switch (op) {
+      case Op::ThreadIdx: return fmt::format("(int)get_local_id({})", axis);
+      case Op::BlockIdx: return fmt::format("(int)get_group_id({})", axis);
+      case Op::BlockDim: return fmt::format("(int)get_local_size({})", axis);
+      case Op::GridDim: return fmt::format("(int)get_num_groups({})", axis);
+      case Op::GlobalIdx: return fmt::format("(int)get_global_id({})", axis);
+      case Op::LaneId: return "(int)get_sub_group_local_id()";
+      default: return "(int)get_max_sub_group_size()";
+    }
+  }
+
+  std::string warp(Op op, Scalar value_type, std::span<const std::string> operands,
+                   Helpers& helpers) const override {
+    // Arguments of the subgroup functions cannot be bool.
+    const bool is_bool = value_type == Scalar::Bool;
+    const std::string value = is_bool ? "(int)" + operands[0] : operands[0];
+    const auto shuffle = [&](std::string_view lane) {
+      return fmt::format("{}sub_group_shuffle({}, {})", is_bool ? "0 != " : "", value, lane);
+    };
+    constexpr std::string_view kLane = "(int)get_sub_group_local_id()";
+    switch (op) {
+      case Op::Shuffle: return shuffle("(uint)" + operands[1]);
+      case Op::ShuffleUp: return shuffle(up_lane(operands[1], kLane, helpers));
+      case Op::ShuffleDown: return shuffle(down_lane(operands[1], kLane, helpers));
+      case Op::ShuffleXor: return shuffle(fmt::format("(uint)({} ^ {})", kLane, operands[1]));
+      case Op::Any: return fmt::format("sub_group_any((int){}) != 0", operands[0]);
+      case Op::All: return fmt::format("sub_group_all((int){}) != 0", operands[0]);
+      case Op::Ballot: return fmt::format("as_ulong(sub_group_ballot((int){}).xy)", operands[0]);
+      case Op::WarpAdd: return fmt::format("sub_group_reduce_add({})", value);
+      case Op::WarpMin: return fmt::format("sub_group_reduce_min({})", value);
+      default: return fmt::format("sub_group_reduce_max({})", value);
+    }
+  }
+
+  std::string load(const Place& place, Helpers&) const override {
+    switch (place.type) {
+      case Scalar::Bool: return place.lvalue + " != 0";
+      case Scalar::F16:
+        return fmt::format("vload_half(0, (const {}half*)&{})", address_space(place.space),
+                           place.lvalue);
+      case Scalar::BF16: return fmt::format("as_float((uint){} << 16)", place.lvalue);
+      default: return place.lvalue;  // widens by C's rules
+    }
+  }
+
+  std::string store(const Place& place, std::string_view value, Helpers& helpers) const override {
+    switch (place.type) {
+      case Scalar::F16:
+        return fmt::format("vstore_half_rte({}, 0, ({}half*)&{})", value,
+                           address_space(place.space), place.lvalue);
+      case Scalar::BF16: return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
+      case Scalar::Bool:
+      case Scalar::I8:
+      case Scalar::U8:
+      case Scalar::I16:
+      case Scalar::U16:
+        return fmt::format("{} = ({}){}", place.lvalue, memory_type(place.type), value);
+      default: return fmt::format("{} = {}", place.lvalue, value);
+    }
+  }
+
+  std::string atomic(Op op, const Place& place, std::span<const std::string> operands,
+                     Helpers& helpers) const override {
+    const Scalar type = place.type;
+    if (ir::size_of(type) < 4) {
+      unsupported(fmt::format("{} on {} elements", ir::name(op), ir::name(type)));
+    }
+    if (ir::is_float(type)) return float_atomic(op, place, operands, helpers);
+    return fmt::format("{}({}, {})", atomic_function(op, type), pointer(place, type),
+                       fmt::join(operands, ", "));
+  }
+
+  std::string barrier() const override {
+    return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)";
+  }
+  std::string fence(bool) const override {
+    return "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)";
+  }
+  std::string loop_hint(std::uint32_t unroll) const override {
+    if (unroll == ir::kIndependent) return "#pragma clang loop vectorize(assume_safety)";
+    return unroll == 0 ? "" : fmt::format("#pragma unroll {}", unroll);
+  }
+
+  std::string_view function_qualifiers() const override { return "static inline"; }
+
+  std::string prologue(const Features& features) const override {
+    // Must be the first line: elsewhere in the file some compilers refuse it.
+    std::string text = features.contraction ? "" : "#pragma OPENCL FP_CONTRACT OFF\n";
+    const auto extension = [&](std::string_view name) {
+      text += fmt::format("#pragma OPENCL EXTENSION {} : enable\n", name);
+    };
+    if (features.f64) extension("cl_khr_fp64");
+    if (features.atomics_i64) {
+      extension("cl_khr_int64_base_atomics");
+      extension("cl_khr_int64_extended_atomics");
+    }
+    if (features.warp) {
+      for (const char* name : {"cl_khr_subgroups", "cl_khr_subgroup_ballot",
+                               "cl_khr_subgroup_shuffle"}) {
+        extension(name);
+      }
+    }
+    return text + "\n";
+  }
+
+  std::string kernel_head(std::string_view name, const Signature& signature) const override {
+    return fmt::format("kernel void {}({}{})", name, signature.arguments.empty() ? "" : "\n    ",
+                       fmt::join(signature.arguments, ",\n    "));
+  }
+
+  Declared declare_span(const ParameterText& span, Names& names,
+                        Signature& signature) const override {
+    const std::string type = in_space(Space::Global, (span.writes ? "" : "const ") + span.element);
+    Declared declared;
+    for (std::uint32_t i = 0; i < span.parameter->slots; ++i) {
+      const std::string name = slot_name(span, i);
+      Bound bound{names.fresh(name), span.length ? names.fresh(name + "_length") : ""};
+      const std::string base = names.fresh(name + "_base");
+      const std::string offset = names.fresh(name + "_offset");
+      // The pointer below is derived from the argument, and so inherits its restrict.
+      signature.arguments.push_back(fmt::format("{}*{} {}, const long {}{}", type,
+                                                span.no_alias ? " restrict" : "", base, offset,
+                                                span.length ? ", const long " + bound.length : ""));
+      signature.prologue.push_back(
+          fmt::format("{}* {} = ({}*)(({}*){} + {});", type, bound.data, type,
+                      in_space(Space::Global, span.writes ? "char" : "const char"), base, offset));
+      declared.slots.push_back(std::move(bound));
+    }
+    return declared;
+  }
+
+  Declared declare_scalar(const ParameterText& scalar, Names& names, Signature& signature,
+                          Helpers& helpers) const override {
+    const Scalar stored = scalar.parameter->type;
+    const Scalar computed = ir::compute_type(stored);
+    const bool converts = type(computed) != memory_type(stored);
+    Declared declared;
+    for (std::uint32_t i = 0; i < scalar.parameter->slots; ++i) {
+      const std::string name = names.fresh(slot_name(scalar, i));
+      const std::string argument = converts ? names.fresh(name + "_stored") : name;
+      signature.arguments.push_back(fmt::format("const {} {}", scalar.element, argument));
+      if (converts) {
+        signature.prologue.push_back(fmt::format("const {} {} = {};", type(computed), name,
+                                                 load({stored, Space::Local, argument}, helpers)));
+      }
+      declared.slots.push_back({name, ""});
+    }
+    return declared;
+  }
+
+  std::string declare_dynamic_shared(Names& names, Signature& signature) const override {
+    const std::string name = names.fresh("dynamic_shared");
+    signature.arguments.push_back("local uint4* " + name);  // aligned for every element type
+    return name;
+  }
+
+ private:
+  static std::string_view address_space(Space space) {
+    switch (space) {
+      case Space::Global: return "global ";
+      case Space::Shared: return "local ";
+      default: return "";
+    }
+  }
+
+  static std::string slot_name(const ParameterText& text, std::uint32_t slot) {
+    return text.parameter->slots == 1 ? text.name : fmt::format("{}_{}", text.name, slot);
+  }
+
+  template <typename Int>
+  static std::string integer(Int value, Int lowest, std::string_view suffix) {
+    // The lowest number has no literal: its digits without the sign do not fit.
+    if (value == lowest) return fmt::format("(-{}{} - 1)", -(lowest + 1), suffix);
+    return value < 0 ? fmt::format("({}{})", value, suffix) : fmt::format("{}{}", value, suffix);
+  }
+
+  template <typename Float>
+  static std::string floating(Float value, bool negative, std::string_view suffix) {
+    std::string digits = fmt::format("{}", value);  // the shortest that reads back as the same bits
+    if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
+    return negative ? fmt::format("({}{})", digits, suffix) : fmt::format("{}{}", digits, suffix);
+  }
+
+  std::string pointer(const Place& place, Scalar as) const {
+    return fmt::format("(volatile {}{}*)&{}", address_space(place.space), memory_type(as),
+                       place.lvalue);
+  }
+
+  static std::string atomic_function(Op op, Scalar type) {
+    std::string_view verb;
+    switch (op) {
+      case Op::AtomicAdd: verb = "add"; break;
+      case Op::AtomicSub: verb = "sub"; break;
+      case Op::AtomicExchange: verb = "xchg"; break;
+      case Op::AtomicMin: verb = "min"; break;
+      case Op::AtomicMax: verb = "max"; break;
+      case Op::AtomicAnd: verb = "and"; break;
+      case Op::AtomicOr: verb = "or"; break;
+      case Op::AtomicXor: verb = "xor"; break;
+      default: verb = "cmpxchg"; break;
+    }
+    return fmt::format("{}_{}", ir::size_of(type) == 8 ? "atom" : "atomic", verb);
+  }
+
+  /// Exchanges act on the bits; arithmetic repeats until nobody came between.
+  std::string float_atomic(Op op, const Place& place, std::span<const std::string> operands,
+                           Helpers& helpers) const {
+    const Scalar bits = place.type == Scalar::F64 ? Scalar::U64 : Scalar::U32;
+    const std::string from_bits = bitcast(place.type, bits, "");
+    if (op == Op::AtomicExchange || op == Op::AtomicCompareExchange) {
+      std::vector<std::string> as_bits;
+      for (const std::string& operand : operands) {
+        as_bits.push_back(bitcast(bits, place.type, operand));
+      }
+      return bitcast(place.type, bits,
+                     fmt::format("{}({}, {})", atomic_function(op, bits), pointer(place, bits),
+                                 fmt::join(as_bits, ", ")));
+    }
+    std::string next;
+    switch (op) {
+      case Op::AtomicAdd: next = "was + value"; break;
+      case Op::AtomicSub: next = "was - value"; break;
+      case Op::AtomicMin: next = helpers.minimum(place.type) + "(was, value)"; break;
+      case Op::AtomicMax: next = helpers.maximum(place.type) + "(was, value)"; break;
+      default: unsupported(fmt::format("{} on {} elements", ir::name(op), ir::name(place.type)));
+    }
+    const std::string name = helpers.define(
+        fmt::format("salvo_{}_{}{}", ir::name(op), place.space == Space::Shared ? "local_" : "",
+                    ir::name(place.type)),
+        "$F $T $N(volatile $S$B* at, $T value) {\n"
+        "  $B seen = *at;\n"
+        "  for (;;) {\n"
+        "    const $T was = as_$T(seen);\n"
+        "    const $B now = $X(at, seen, as_$B($E));\n"
+        "    if (now == seen) return was;\n"
+        "    seen = now;\n"
+        "  }\n"
+        "}\n",
+        {{"$E", next},
+         {"$X", atomic_function(Op::AtomicCompareExchange, bits)},
+         {"$S", address_space(place.space)},
+         {"$T", type(place.type)},
+         {"$B", type(bits)}});
+    return fmt::format("{}({}, {})", name, pointer(place, bits), operands[0]);
+  }
+
+  static std::string up_lane(std::string_view delta, std::string_view lane, Helpers& helpers) {
+    return fmt::format("{}({}, {})",
+                       helpers.define("salvo_lane_up",
+                                      "$F uint $N(int lane, int delta) {\n"
+                                      "  return (uint)(delta > lane ? lane : lane - delta);\n"
+                                      "}\n",
+                                      {}),
+                       lane, delta);
+  }
+
+  static std::string down_lane(std::string_view delta, std::string_view lane, Helpers& helpers) {
+    return fmt::format(
+        "{}({}, {})",
+        helpers.define("salvo_lane_down",
+                       "$F uint $N(int lane, int delta) {\n"
+                       "  const int last = (int)get_sub_group_size() - 1;\n"
+                       "  return (uint)(delta > last - lane ? lane : lane + delta);\n"
+                       "}\n",
+                       {}),
+        lane, delta);
+  }
+};
+
+}  // namespace
+
+const Dialect& opencl_dialect() {
+  static const OpenclDialect dialect;
+  return dialect;
+}
+
+}  // namespace salvo::codegen::c_family

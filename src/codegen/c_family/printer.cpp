@@ -1,0 +1,425 @@
+// Prints a kernel as source text of a C-like language.
+// SPDX-License-Identifier: MIT
+#include "codegen/c_family/printer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codegen/c_family/expressions.hpp"
+#include "codegen/c_family/helpers.hpp"
+#include "codegen/c_family/names.hpp"
+#include "codegen/c_family/scan.hpp"
+
+namespace salvo::codegen::c_family {
+namespace {
+
+using ir::BlockId;
+using ir::Node;
+using ir::Op;
+using ir::Scalar;
+using ir::Space;
+using ir::ValueId;
+
+class Printer {
+ public:
+  Printer(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options)
+      : kernel_(kernel),
+        dialect_(dialect),
+        options_(options),
+        scan_(scan(kernel)),
+        lengths_(reads_length(kernel)),
+        names_(dialect),
+        helpers_(dialect),
+        values_(kernel.nodes.size()) {
+    scan_.features.contraction = options.contraction;
+  }
+
+  Printed run() {
+    const std::string entry = names_.fresh(kernel_.name);
+    Signature signature;
+    declare_elements();
+    declare_parameters(signature);
+    declare_memories(signature);
+    for (const std::string& statement : signature.prologue) line(statement);
+    declare_positions();
+    for (const auto& [slot, parameters] : scan_.slots) {
+      const Op op = kernel_.node(slot).op;
+      if (ir::is_leaf(op) && op != Op::ForIndex) pick(slot);
+    }
+    block(kernel_.body);
+
+    std::string code = dialect_.prologue(scan_.features);
+    for (const std::string& part : {records_, helpers_.text()}) {
+      if (!part.empty()) code += part + "\n";
+    }
+    code += dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
+    return {entry, std::move(code)};
+  }
+
+ private:
+  /// A record, or a scalar's one leaf, as the source names it.
+  struct ElementText {
+    std::string type;
+    std::vector<std::string> fields;  // ".pos_x"; empty for a scalar
+  };
+
+  void line(std::string_view text) {
+    body_.append(2 * depth_, ' ');
+    body_ += text;
+    body_ += '\n';
+  }
+  void open(std::string_view head) {
+    line(head.empty() ? "{" : std::string(head) + " {");
+    ++depth_;
+  }
+  void close(std::string_view tail = "}") {
+    --depth_;
+    line(tail);
+  }
+
+  // Declarations.
+
+  void declare_elements() {
+    for (const ir::Memory& memory : kernel_.memories) {
+      const ir::Element& element = memory.element;
+      std::size_t known = 0;
+      while (known < elements_.size() && *elements_[known].first != element) ++known;
+      if (known == elements_.size()) elements_.emplace_back(&element, element_text(element));
+      memory_elements_.push_back(known);
+    }
+  }
+
+  ElementText element_text(const ir::Element& element) {
+    if (element.is_scalar()) {
+      return {std::string(dialect_.memory_type(element.fields[0].type)), {""}};
+    }
+    ElementText text{names_.fresh(element.name), {}};
+    Names members(dialect_);
+    std::vector<std::size_t> order(element.fields.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+      text.fields.push_back("." + members.fresh(element.fields[i].name));
+    }
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return element.fields[a].offset < element.fields[b].offset;
+    });
+    // Padding is spelled out: the layout is the host's, whatever rules the device compiler has.
+    std::uint32_t end = 0;
+    bool packed = false;
+    records_ += "typedef struct {\n";
+    const auto pad_to = [&](std::uint32_t offset) {
+      if (offset > end) {
+        records_ += fmt::format("  {} {}[{}];\n", dialect_.memory_type(Scalar::U8),
+                                members.fresh("padding"), offset - end);
+      }
+    };
+    for (std::size_t i : order) {
+      const ir::Field& field = element.fields[i];
+      const auto bytes = static_cast<std::uint32_t>(ir::size_of(field.type));
+      pad_to(field.offset);
+      packed |= field.offset % bytes != 0 || element.size % bytes != 0;
+      records_ +=
+          fmt::format("  {} {};\n", dialect_.memory_type(field.type), text.fields[i].substr(1));
+      end = field.offset + bytes;
+    }
+    pad_to(element.size);
+    records_ += fmt::format("}}{} {};\n", packed ? " __attribute__((packed))" : "", text.type);
+    return text;
+  }
+
+  const ElementText& element_of(ir::MemoryId memory) const {
+    return elements_[memory_elements_[memory]].second;
+  }
+
+  void declare_parameters(Signature& signature) {
+    for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
+      const ir::Parameter& parameter = kernel_.parameters[i];
+      ParameterText text;
+      text.parameter = &parameter;
+      text.name = parameter.name;
+      if (parameter.is_span) {
+        text.element = element_of(parameter.memory).type;
+        text.writes = scan_.written[parameter.memory];
+        text.no_alias = i < 64 && (options_.may_alias >> i & 1) == 0;
+        text.length = lengths_[i];
+        declared_.push_back(dialect_.declare_span(text, names_, signature));
+      } else {
+        text.element = dialect_.memory_type(parameter.type);
+        declared_.push_back(dialect_.declare_scalar(text, names_, signature, helpers_));
+      }
+    }
+  }
+
+  void declare_memories(Signature& signature) {
+    std::string dynamic;
+    for (ir::MemoryId id = 0; id < kernel_.memories.size(); ++id) {
+      const ir::Memory& memory = kernel_.memories[id];
+      memories_.emplace_back();
+      if (memory.space == Space::Global) continue;
+      memories_[id] = names_.fresh(memory.name);
+      const std::string type = dialect_.in_space(memory.space, element_of(id).type);
+      if (memory.space == Space::Local || memory.count > 0) {
+        signature.prologue.push_back(fmt::format("{} {}[{}];", type, memories_[id], memory.count));
+        continue;
+      }
+      // All dynamic arrays of a kernel are the same bytes, as in CUDA.
+      if (dynamic.empty()) dynamic = dialect_.declare_dynamic_shared(names_, signature);
+      signature.prologue.push_back(fmt::format("{0}* {1} = ({0}*){2};", type, memories_[id], dynamic));
+    }
+  }
+
+  void declare_positions() {
+    for (const auto& [op, axis] : scan_.positions) {
+      const bool one = op == Op::LaneId || op == Op::WarpSize;
+      const std::string name = names_.fresh(
+          one ? std::string(ir::name(op)) : fmt::format("{}_{}", ir::name(op), "xyz"[axis]));
+      line(fmt::format("const {} {} = {};", dialect_.type(Scalar::I32), name,
+                       dialect_.position(op, axis)));
+      positions_[{op, axis}] = name;
+    }
+  }
+
+  void declare_variables(BlockId id) {
+    for (std::uint32_t i = 0; i < kernel_.variables.size(); ++i) {
+      if (scan_.variable_blocks[i] != id) continue;
+      const ir::Variable& variable = kernel_.variables[i];
+      variables_[i] = names_.fresh(variable.name);
+      line(fmt::format("{} {};", dialect_.type(variable.type), variables_[i]));
+    }
+  }
+
+  /// Names what the tables hold at `slot`, once for all accesses.
+  void pick(ValueId slot) {
+    const auto found = scan_.slots.find(slot);
+    if (found == scan_.slots.end()) return;
+    for (std::uint32_t i : found->second) {
+      const ir::Parameter& parameter = kernel_.parameters[i];
+      const Bound at = dialect_.pick(declared_[i], value(slot));
+      Bound& bound = picked_[{i, slot}];
+      bound.data = names_.fresh(parameter.name + "_at");
+      if (!parameter.is_span) {
+        line(fmt::format("const {} {} = {};", dialect_.type(ir::compute_type(parameter.type)),
+                         bound.data, at.data));
+        continue;
+      }
+      line(fmt::format("{}* {} = {};", pointee(parameter.memory), bound.data, at.data));
+      if (lengths_[i]) {
+        bound.length = names_.fresh(parameter.name + "_at_length");
+        line(fmt::format("const {} {} = {};", dialect_.type(Scalar::I64), bound.length, at.length));
+      }
+    }
+  }
+
+  std::string pointee(ir::MemoryId memory) const {
+    return dialect_.in_space(
+        kernel_.memories[memory].space,
+        (scan_.written[memory] ? "" : "const ") + element_of(memory).type);
+  }
+
+  // Values.
+
+  const Bound& bound(std::uint32_t parameter, ValueId slot) const {
+    const Declared& declared = declared_[parameter];
+    if (slot == ir::kNoValue || declared.slots.size() == 1) return declared.slots[0];
+    const Node& node = kernel_.node(slot);
+    if (node.op != Op::Constant) return picked_.at({parameter, slot});
+    return declared.slots[std::min<std::size_t>(node.literal, declared.slots.size() - 1)];
+  }
+
+  std::string value(ValueId id) const {
+    const Node& node = kernel_.node(id);
+    switch (node.op) {
+      case Op::Constant: return dialect_.constant(node.type, node.literal);
+      case Op::Param: return bound(node.index, kernel_.slot_of(node)).data;
+      case Op::Length:
+        return bound(kernel_.memories[node.memory].parameter, kernel_.slot_of(node)).length;
+      case Op::ForIndex: return values_[node.operands[0]];
+      default: break;
+    }
+    return ir::is_leaf(node.op) ? positions_.at({node.op, node.axis}) : values_[id];
+  }
+
+  std::vector<std::string> operands(const Node& node) const {
+    std::vector<std::string> texts;
+    for (ValueId operand : node.inputs()) texts.push_back(value(operand));
+    return texts;
+  }
+
+  Place place(const Node& node) const {
+    const ir::Memory& memory = kernel_.memories[node.memory];
+    const std::string& base = memory.space == Space::Global
+                                  ? bound(memory.parameter, kernel_.slot_of(node)).data
+                                  : memories_[node.memory];
+    return {kernel_.field_of(node).type, memory.space,
+            fmt::format("{}[{}]{}", base, value(node.operands[0]),
+                        element_of(node.memory).fields[node.field])};
+  }
+
+  void define(ValueId id, std::string_view expression) {
+    values_[id] = names_.fresh(fmt::format("v{}", ++value_count_));
+    line(fmt::format("const {} {} = {};", dialect_.type(kernel_.node(id).type), values_[id],
+                     expression));
+    pick(id);
+  }
+
+  // Statements.
+
+  void block(BlockId id) {
+    declare_variables(id);
+    for (ValueId node : kernel_.block(id).nodes) statement(node);
+  }
+
+  void braces(std::string_view head, BlockId id) {
+    open(head);
+    block(id);
+  }
+
+  void statement(ValueId id) {
+    const Node& node = kernel_.node(id);
+    if (ir::is_leaf(node.op)) return;
+    if (ir::is_pure(node.op)) {
+      return define(id, expression(kernel_, node, operands(node), dialect_, helpers_));
+    }
+    if (ir::is_warp(node.op)) {
+      const Scalar type = kernel_.node(node.operands[0]).type;
+      return define(id, dialect_.warp(node.op, type, operands(node), helpers_));
+    }
+    if (ir::is_atomic(node.op)) {
+      std::vector<std::string> texts = operands(node);
+      texts.resize(static_cast<std::size_t>(ir::operands_without_slot(node.op)));
+      texts.erase(texts.begin());
+      return define(id, dialect_.atomic(node.op, place(node), texts, helpers_));
+    }
+    switch (node.op) {
+      case Op::Load: return define(id, dialect_.load(place(node), helpers_));
+      case Op::Store:
+        return line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
+      case Op::VarGet: return define(id, variables_.at(node.index));
+      case Op::VarSet:
+        return line(fmt::format("{} = {};", variables_.at(node.index), value(node.operands[0])));
+      case Op::If: return if_(node);
+      case Op::For: return for_(id, node);
+      case Op::While: return while_(node);
+      case Op::Switch: return switch_(node);
+      case Op::Break: return line("break;");
+      case Op::Continue: return line("continue;");
+      case Op::Return: return line("return;");
+      case Op::Barrier: return line(dialect_.barrier() + ";");
+      default: return line(dialect_.fence(node.axis == 1) + ";");
+    }
+  }
+
+  void if_(const Node& node) {
+    braces(fmt::format("if ({})", value(node.operands[0])), node.blocks[0]);
+    if (node.blocks.size() > 1 && !kernel_.block(node.blocks[1]).nodes.empty()) {
+      --depth_;
+      braces("} else", node.blocks[1]);
+    }
+    close();
+  }
+
+  /// A chain of ifs and not a C switch: Break and Continue inside belong to the loop around it.
+  void switch_(const Node& node) {
+    const std::string on = value(node.operands[0]);
+    const Scalar type = kernel_.node(node.operands[0]).type;
+    for (std::size_t i = 0; i < node.cases.size(); ++i) {
+      const std::string is =
+          fmt::format("{}if ({} == {})", i == 0 ? "" : "} else ", on,
+                      dialect_.constant(type, static_cast<std::uint64_t>(node.cases[i])));
+      if (i > 0) --depth_;
+      braces(is, node.blocks[i]);
+    }
+    const BlockId otherwise = node.blocks.back();
+    if (node.cases.empty()) {
+      braces("", otherwise);
+    } else if (!kernel_.block(otherwise).nodes.empty()) {
+      --depth_;
+      braces("} else", otherwise);
+    }
+    close();
+  }
+
+  void for_(ValueId id, const Node& node) {
+    const Scalar type = kernel_.node(node.operands[0]).type;
+    const Node& step = kernel_.node(node.operands[2]);
+    const bool down = node.literal == 1;
+    const std::string i = names_.fresh("i");
+    values_[id] = i;
+    std::string next = (down ? "--" : "++") + i;
+    // One step short of the limit the counter cannot wrap; by more than one it can.
+    if (step.op != Op::Constant || step.literal != 1) {
+      const std::string_view wide =
+          dialect_.type(ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32);
+      next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide,
+                         down ? "-" : "+", value(node.operands[2]));
+    }
+    loop_hint(node);
+    open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
+                     value(node.operands[0]), i, down ? ">" : "<", value(node.operands[1]), next));
+    for (const auto& [slot, parameters] : scan_.slots) {
+      const Node& index = kernel_.node(slot);
+      if (index.op == Op::ForIndex && index.operands[0] == id) pick(slot);
+    }
+    block(node.blocks[0]);
+    close();
+  }
+
+  void while_(const Node& node) {
+    loop_hint(node);
+    open("while (true)");
+    block(node.blocks[0]);
+    line(fmt::format("if (!{}) break;", value(node.operands[0])));
+    block(node.blocks[1]);
+    close();
+  }
+
+  void loop_hint(const Node& node) {
+    const std::string hint = dialect_.loop_hint(node.unroll);
+    if (!hint.empty()) line(hint);
+  }
+
+  const ir::Kernel& kernel_;
+  const Dialect& dialect_;
+  const PrintOptions& options_;
+  Scan scan_;
+  std::vector<bool> lengths_;
+  Names names_;
+  Helpers helpers_;
+
+  std::string records_;
+  std::string body_;
+  std::size_t depth_ = 1;
+  unsigned value_count_ = 0;
+
+  std::vector<std::pair<const ir::Element*, ElementText>> elements_;
+  std::vector<std::size_t> memory_elements_;  // by memory: position in elements_
+  std::vector<std::string> memories_;         // names of shared and local arrays
+  std::vector<Declared> declared_;            // by parameter
+  std::map<std::pair<std::uint32_t, ValueId>, Bound> picked_;
+  std::map<std::pair<Op, std::uint8_t>, std::string> positions_;
+  std::map<std::uint32_t, std::string> variables_;
+  std::vector<std::string> values_;  // by node: its name once printed
+};
+
+}  // namespace
+
+Bound Dialect::pick(const Declared& declared, std::string_view slot) const {
+  Bound chosen;
+  const std::size_t last = declared.slots.size() - 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    chosen.data += fmt::format("{} == {} ? {} : ", slot, i, declared.slots[i].data);
+    chosen.length += fmt::format("{} == {} ? {} : ", slot, i, declared.slots[i].length);
+  }
+  chosen.data += declared.slots[last].data;
+  chosen.length += declared.slots[last].length;
+  return chosen;
+}
+
+Printed print(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options) {
+  return Printer(kernel, dialect, options).run();
+}
+
+}  // namespace salvo::codegen::c_family

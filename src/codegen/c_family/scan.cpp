@@ -1,0 +1,139 @@
+// One walk over a kernel before it is printed: what must be declared, and where.
+// SPDX-License-Identifier: MIT
+#include "codegen/c_family/scan.hpp"
+
+#include <algorithm>
+
+#include "codegen/c_family/printer.hpp"
+
+namespace salvo::codegen::c_family {
+namespace {
+
+using ir::BlockId;
+using ir::kNone;
+using ir::Node;
+using ir::Op;
+using ir::Scalar;
+using ir::ValueId;
+
+class Scanner {
+ public:
+  explicit Scanner(const ir::Kernel& kernel) : kernel_(kernel) {}
+
+  Scan run() {
+    result_.written.assign(kernel_.memories.size(), false);
+    result_.variable_blocks.assign(kernel_.variables.size(), kNone);
+    places_.resize(kernel_.blocks.size());
+    for (const ir::Parameter& parameter : kernel_.parameters) {
+      if (!parameter.is_span) needs(parameter.type);
+    }
+    for (const ir::Memory& memory : kernel_.memories) {
+      for (const ir::Field& field : memory.element.fields) needs(field.type);
+    }
+    block(kernel_.body);
+    for (BlockId& home : result_.variable_blocks) {
+      if (home != kNone) home = outside_loops(home, variable_of(home));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Place {
+    BlockId parent = kNone;
+    bool in_loop = false;  // this block is the body or condition of a loop
+    unsigned depth = 0;
+  };
+
+  std::uint32_t variable_of(const BlockId& home) const {
+    return static_cast<std::uint32_t>(&home - result_.variable_blocks.data());
+  }
+
+  void needs(Scalar type) {
+    result_.features.f64 |= type == Scalar::F64;
+    result_.features.f16 |= type == Scalar::F16;
+  }
+
+  void block(BlockId id) {
+    for (ValueId value : kernel_.block(id).nodes) node(id, value);
+  }
+
+  void node(BlockId in, ValueId id) {
+    const Node& n = kernel_.node(id);
+    if (!ir::is_statement(n.op)) needs(n.type);
+    if (ir::is_position(n.op) || n.op == Op::WarpSize) result_.positions.emplace(n.op, n.axis);
+    result_.features.warp |= ir::is_warp(n.op) || n.op == Op::LaneId || n.op == Op::WarpSize;
+    if (n.op == Op::Store || ir::is_atomic(n.op)) result_.written[n.memory] = true;
+    if (ir::is_atomic(n.op) && ir::size_of(n.type) == 8) result_.features.atomics_i64 = true;
+    slot(n);
+    if (n.op == Op::VarGet || n.op == Op::VarSet) {
+      BlockId& home = result_.variable_blocks[n.index];
+      home = home == kNone ? in : common(home, in);
+    }
+    for (BlockId inner : n.blocks) {
+      places_[inner] = {in, n.op == Op::For || n.op == Op::While, places_[in].depth + 1};
+      block(inner);
+    }
+  }
+
+  void slot(const Node& n) {
+    const ValueId slot = kernel_.slot_of(n);
+    if (slot == ir::kNoValue || kernel_.node(slot).op == Op::Constant) return;
+    const std::uint32_t parameter =
+        n.op == Op::Param ? n.index : kernel_.memories[n.memory].parameter;
+    if (kernel_.parameters[parameter].slots > 1) result_.slots[slot].insert(parameter);
+  }
+
+  /// The innermost block that encloses both.
+  BlockId common(BlockId a, BlockId b) const {
+    while (a != b) {
+      if (places_[a].depth < places_[b].depth) std::swap(a, b);
+      a = places_[a].parent;
+    }
+    return a;
+  }
+
+  /// Moves a declaration out of every loop that may carry the variable's value round.
+  BlockId outside_loops(BlockId home, std::uint32_t variable) const {
+    BlockId loop = home;
+    while (loop != kNone && !places_[loop].in_loop) loop = places_[loop].parent;
+    if (loop == kNone || set_first(home, variable)) return home;
+    return outside_loops(places_[loop].parent, variable);
+  }
+
+  /// Whether each run of the block sets the variable before anything else touches it.
+  bool set_first(BlockId id, std::uint32_t variable) const {
+    const auto& nodes = kernel_.block(id).nodes;
+    const auto first = std::find_if(nodes.begin(), nodes.end(), [&](ValueId value) {
+      return touches(kernel_.node(value), variable);
+    });
+    return first != nodes.end() && kernel_.node(*first).op == Op::VarSet;
+  }
+
+  bool touches(const Node& n, std::uint32_t variable) const {
+    if ((n.op == Op::VarGet || n.op == Op::VarSet) && n.index == variable) return true;
+    return std::any_of(n.blocks.begin(), n.blocks.end(), [&](BlockId inner) {
+      const auto& nodes = kernel_.block(inner).nodes;
+      return std::any_of(nodes.begin(), nodes.end(), [&](ValueId value) {
+        return touches(kernel_.node(value), variable);
+      });
+    });
+  }
+
+  const ir::Kernel& kernel_;
+  Scan result_;
+  std::vector<Place> places_;
+};
+
+}  // namespace
+
+Scan scan(const ir::Kernel& kernel) { return Scanner(kernel).run(); }
+
+std::vector<bool> reads_length(const ir::Kernel& kernel) {
+  std::vector<bool> result(kernel.parameters.size(), false);
+  for (const Node& n : kernel.nodes) {
+    if (n.op == Op::Length) result[kernel.memories[n.memory].parameter] = true;
+  }
+  return result;
+}
+
+}  // namespace salvo::codegen::c_family

@@ -1,0 +1,28 @@
+// One walk over a kernel before it is printed: what must be declared, and where.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "codegen/c_family/dialect.hpp"
+#include "ir/kernel.hpp"
+
+namespace salvo::codegen::c_family {
+
+struct Scan {
+  Features features;
+  std::set<std::pair<ir::Op, std::uint8_t>> positions;  // leaves read, with their axis
+  std::vector<bool> written;                            // by memory
+  /// Slot values that are not constants, with the parameters that are read or touched at them.
+  std::map<ir::ValueId, std::set<std::uint32_t>> slots;
+  /// By variable: the innermost block that can declare it; kNone if it is never touched.
+  std::vector<ir::BlockId> variable_blocks;
+};
+
+Scan scan(const ir::Kernel& kernel);
+
+}  // namespace salvo::codegen::c_family

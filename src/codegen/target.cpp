@@ -1,0 +1,47 @@
+// Prints the source of a kernel for any target, with or without its device (K15).
+// SPDX-License-Identifier: MIT
+#include "codegen/target.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codegen/c_family/opencl_dialect.hpp"
+#include "codegen/c_family/printer.hpp"
+#include "salvo/error.hpp"
+
+namespace salvo::codegen {
+namespace {
+
+struct Target {
+  std::string_view name;
+  std::string (*source)(const ir::Kernel& kernel);
+};
+
+template <const c_family::Dialect& (*dialect)()>
+std::string c_source(const ir::Kernel& kernel) {
+  return c_family::print(kernel, dialect(), {}).code;
+}
+
+constexpr std::array kTargets{
+    Target{"OpenCL", c_source<c_family::opencl_dialect>},
+};
+
+}  // namespace
+
+std::vector<std::string_view> targets() {
+  std::vector<std::string_view> names;
+  for (const Target& target : kTargets) names.push_back(target.name);
+  return names;
+}
+
+std::string source(const ir::Kernel& kernel, std::string_view target) {
+  for (const Target& known : kTargets) {
+    if (known.name == target) return known.source(kernel);
+  }
+  throw Error(Errc::invalid_argument, fmt::format("no source target is called '{}'; there are: {}",
+                                                  target, fmt::join(targets(), ", ")));
+}
+
+}  // namespace salvo::codegen
