@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 #
 # `// expect: success` marks the program that shows that the others fail for their own mistake.
-file(STRINGS ${PROGRAM} expected REGEX "^// expect: " LIMIT_COUNT 1)
-if(NOT expected)
+file(READ ${PROGRAM} text)
+if(NOT text MATCHES "\n// expect: ([^\n]+)\n")
   message(FATAL_ERROR "${PROGRAM} has no `// expect: ` line")
 endif()
-string(REGEX REPLACE "^// expect: " "" expected "${expected}")
+set(expected "${CMAKE_MATCH_1}")
 
 execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE} ${PROGRAM}
   RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)

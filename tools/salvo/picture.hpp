@@ -20,7 +20,7 @@ struct Picture {
 
 /// Longest side a picture may have.
 inline constexpr int kMaxPictureSide = 16384;
-/// Most pixels a picture may have; the pyramid needs about 60 bytes of memory for each.
+/// Most pixels a picture may have; the pyramid needs about 130 bytes of memory for each.
 inline constexpr std::int64_t kMaxPicturePixels = std::int64_t{1} << 26;
 
 /// Throws InputError, naming the file, for whatever is not a PNG or JPEG picture of fair size.
