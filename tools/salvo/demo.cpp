@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
+#include <system_error>
 
 #include "commands.hpp"
 #include "demo_measure.hpp"
@@ -40,6 +41,12 @@ std::set<std::string> chosen_programs(const std::vector<std::string>& names) {
     }
   }
   return {names.begin(), names.end()};
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw InputError(fmt::format("{}: {}", folder.string(), failure.message()));
 }
 
 nlohmann::json json_of(const DemoRow& row) {
@@ -87,6 +94,7 @@ int demo(const DemoOptions& options) {
   const Picture picture = options.image.empty() ? decode_picture(scene_png(), "the shipped picture")
                                                 : read_picture(options.image);
   const std::vector<Device> devices = chosen_devices(options.devices);
+  if (names.contains("pyramid")) make_folder(options.output);
 
   std::vector<DemoRow> rows;
   std::vector<std::filesystem::path> files;

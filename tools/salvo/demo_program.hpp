@@ -37,7 +37,7 @@ std::unique_ptr<DemoProgram> make_adam();
 /// The pyramid can also write what it made as pictures.
 class PyramidProgram : public DemoProgram {
  public:
-  /// Writes every level and the rebuilt picture into `folder`; returns the files.
+  /// Writes every level and the rebuilt picture into `folder`, which exists; returns the files.
   virtual std::vector<std::filesystem::path> write_pictures(
       const std::filesystem::path& folder) = 0;
 };

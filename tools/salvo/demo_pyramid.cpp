@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <system_error>
 
 #include "demo_kernels.hpp"
 #include "demo_program.hpp"
-#include "input_error.hpp"
 
 namespace salvo::tool {
 namespace {
@@ -147,9 +145,6 @@ class Pyramid : public PyramidProgram {
   }
 
   std::vector<std::filesystem::path> write_pictures(const std::filesystem::path& folder) override {
-    std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
-    if (failure) throw InputError(fmt::format("{}: {}", folder.string(), failure.message()));
     std::vector<std::filesystem::path> files;
     const auto write = [&](const std::string& name, const Picture& picture) {
       files.push_back(folder / name);

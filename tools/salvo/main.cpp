@@ -10,9 +10,8 @@
 #include "commands.hpp"
 #include "input_error.hpp"
 
+namespace salvo::tool {
 namespace {
-
-using namespace salvo::tool;
 
 int complain(const char* what, int code) {
   fmt::print(stderr, "salvo: {}\n", what);
@@ -20,9 +19,9 @@ int complain(const char* what, int code) {
 }
 
 // What the user named does not exist or cannot be read, as opposed to work that failed.
-bool is_bad_input(salvo::Errc code) {
-  return code == salvo::Errc::invalid_argument || code == salvo::Errc::no_device ||
-         code == salvo::Errc::bad_environment || code == salvo::Errc::io;
+bool is_bad_input(Errc code) {
+  return code == Errc::invalid_argument || code == Errc::no_device ||
+         code == Errc::bad_environment || code == Errc::io;
 }
 
 int run(int argc, char** argv) {
@@ -67,18 +66,23 @@ int run(int argc, char** argv) {
   return source(source_options);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const InputError& e) {
     return complain(e.what(), kBadInput);
-  } catch (const salvo::Error& e) {
+  } catch (const Error& e) {
     const int code = complain(e.what(), is_bad_input(e.code()) ? kBadInput : kFailure);
     if (!e.log().empty()) fmt::print(stderr, "{}\n", e.log());
     return code;
   } catch (const std::exception& e) {
     return complain(e.what(), kFailure);
   }
+}
+
+}  // namespace
+}  // namespace salvo::tool
+
+int main(int argc, char** argv) {
+  return salvo::tool::run_guarded(argc, argv);
 }
