@@ -17,15 +17,16 @@ awk -v limit="$limit" '
 function check(  purpose) {
   if (file == "") return
   if (count >= limit) { printf "%s: %d lines; split it\n", file, count; bad = 1 }
-  purpose = line[1] ~ /^#!/ ? 2 : 1
-  if (line[purpose] !~ /^(\/\/|#) [A-Z`].*/) { printf "%s: no purpose line\n", file; bad = 1 }
-  if (line[purpose + 1] !~ /^(\/\/|#) SPDX-License-Identifier: MIT$/) {
-    printf "%s: no licence line after the purpose\n", file
-    bad = 1
-  }
+  purpose = line[1] ~ /^#!/ ? line[2] : line[1]
+  if (purpose !~ /^(\/\/|#) ./ || purpose ~ /SPDX/) { printf "%s: no purpose line\n", file; bad = 1 }
+  if (!licensed) { printf "%s: no licence line after the purpose\n", file; bad = 1 }
 }
-FNR == 1 { check(); file = FILENAME; delete line }
-{ count = FNR; if (FNR <= 3) line[FNR] = $0 }
+FNR == 1 { check(); file = FILENAME; licensed = 0 }
+FNR <= 4 {
+  line[FNR] = $0
+  if ($0 ~ /^(\/\/|#) SPDX-License-Identifier: MIT$/) licensed = 1
+}
+{ count = FNR }
 END {
   check()
   if (!bad) printf "%d files are short and licensed\n", ARGC - 1
