@@ -36,7 +36,7 @@ struct Buffer {
 
 /// One argument of a launch: the parameters' in order, `slots` consecutive ones for a table.
 struct Argument {
-  Buffer buffer;                 // span; an empty span may have none
+  Buffer buffer{};               // span; an empty span may have none
   std::uint64_t byte_offset = 0; // span: first byte of the view within the buffer
   std::uint64_t length = 0;      // span: elements
   std::uint64_t bits = 0;        // scalar: its bytes, zero-extended, in the parameter's own type

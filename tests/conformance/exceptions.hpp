@@ -12,7 +12,8 @@ namespace salvo::conformance {
 /// reported as skipped with the reason while it fails, and as an error once it passes.
 std::string_view expected_failure(const Subject& subject, std::string_view test);
 
-/// Units in the last place that `function` ("sin_f32") may be off on the backend.
-double ulp_bound(const Subject& subject, std::string_view function);
+/// Units in the last place by which `function` on a device may differ from the interpreter: what
+/// is stated for the backend, and what the interpreter's own function may be off.
+double ulp_bound(const Subject& subject, ir::Op function, ir::Scalar type);
 
 }  // namespace salvo::conformance

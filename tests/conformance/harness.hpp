@@ -15,6 +15,13 @@
 #include "ir/kernel.hpp"
 #include "runtime/backend.hpp"
 
+namespace salvo::ir {
+
+/// For messages of the test framework.
+inline void PrintTo(Scalar type, std::ostream* out) { *out << name(type); }
+
+}  // namespace salvo::ir
+
 namespace salvo::conformance {
 
 using Bytes = std::vector<std::byte>;
