@@ -24,8 +24,10 @@ struct Event {
 /// operations that the random kernels use, on I32 and Bool.
 class ControlEvaluator {
  public:
-  ControlEvaluator(const ir::Kernel& kernel, std::vector<std::int32_t> input)
+  ControlEvaluator(const ir::Kernel& kernel, std::vector<std::int32_t> input,
+                   std::int32_t thread = 0)
       : kernel_(kernel),
+        thread_(thread),
         input_(std::move(input)),
         values_(kernel.nodes.size()),
         variables_(kernel.variables.size()) {}
@@ -52,6 +54,11 @@ class ControlEvaluator {
   std::int32_t operand(const ir::Node& node, std::size_t i) const {
     return values_[node.operands[i]];
   }
+
+  std::uint32_t bits(const ir::Node& node, std::size_t i) const {
+    return static_cast<std::uint32_t>(operand(node, i));
+  }
+  static std::int32_t wrap(std::uint32_t bits) { return static_cast<std::int32_t>(bits); }
 
   Exit execute(ir::ValueId id) {
     if (++steps_ > 1'000'000) throw std::runtime_error("kernel does not end");
@@ -115,14 +122,16 @@ class ControlEvaluator {
     switch (node.op) {
       case ir::Op::Constant:
         return static_cast<std::int32_t>(node.literal);
+      case ir::Op::ThreadIdx:
+        return thread_;
       case ir::Op::ForIndex:
         return operand(node, 0);
       case ir::Op::VarGet:
         return variables_[node.index];
       case ir::Op::Add:
-        return operand(node, 0) + operand(node, 1);
+        return wrap(bits(node, 0) + bits(node, 1));
       case ir::Op::Mul:
-        return operand(node, 0) * operand(node, 1);
+        return wrap(bits(node, 0) * bits(node, 1));
       case ir::Op::And:
         return operand(node, 0) & operand(node, 1);
       case ir::Op::Lt:
@@ -141,6 +150,7 @@ class ControlEvaluator {
   }
 
   const ir::Kernel& kernel_;
+  const std::int32_t thread_;
   std::vector<std::int32_t> input_;
   std::vector<std::int32_t> values_;
   std::vector<std::int32_t> variables_;

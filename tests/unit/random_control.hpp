@@ -8,7 +8,7 @@
 
 namespace salvo::test {
 
-/// Makes a kernel whose branches depend on successive elements of its input. All loops end.
+/// Makes a kernel whose branches depend on elements of its input. All loops end.
 class RandomControl {
  public:
   explicit RandomControl(unsigned seed) : random_(seed) {}
@@ -27,8 +27,11 @@ class RandomControl {
  private:
   int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
 
-  // The next element of the input: 0, 1, 2 ...
+  // An element of the input: a fixed one, the next one in turn, or one of the thread's own.
   ir::ValueId choice() {
+    const int kind = pick(8);
+    if (kind == 0) return b_.load(in_, b_.position(ir::Op::ThreadIdx, 0));
+    if (kind < 4) return b_.load(in_, b_.constant_i32(++label_));
     const ir::ValueId tick = b_.var_get(tick_);
     b_.var_set(tick_, b_.op(ir::Op::Add, {tick, b_.constant_i32(1)}));
     return b_.load(in_, tick);
