@@ -19,11 +19,20 @@ function(salvo_target_defaults target)
   endif()
 endfunction()
 
+# A portable program needs only glibc, of the build machine's version or later. It is not linked fully
+# static because drivers are loaded with dlopen.
+function(salvo_program_defaults target)
+  salvo_target_defaults(${target})
+  if(SALVO_PORTABLE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -s)
+  endif()
+endfunction()
+
 # salvo_test(name LABEL unit SOURCES a.cpp ...): a GoogleTest program; every TEST becomes a ctest.
 function(salvo_test name)
   cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  salvo_target_defaults(${name})
+  salvo_program_defaults(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE salvo fmt::fmt-header-only GTest::gtest GTest::gmock GTest::gtest_main ${arg_LIBRARIES})
   gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} DISCOVERY_TIMEOUT 60)

@@ -32,6 +32,7 @@ class Builder {
   // Blocks.
   BlockId open();  // a new block becomes current
   void close();    // back to the enclosing one
+  void reopen(BlockId block) { stack_.push_back(block); }  // continues a closed block
   BlockId current() const noexcept { return stack_.back(); }
 
   /// Later nodes carry this location.

@@ -62,6 +62,10 @@ ir::ValueId Cloner::node(ir::ValueId id) {
     for (ir::ValueId& operand : copy.inputs()) operand = value(operand);
   }
   if (copy.memory != kNone) copy.memory = mapped(memories, copy.memory);
+  if (slot != kNoValue && copy.memory != kNone &&
+      to_.kernel().memories[copy.memory].space == ir::Space::Global) {
+    copy.operands[copy.operand_count++] = slot;
+  }
   if (copy.op == Op::Param) copy.index = mapped(parameters, copy.index);
   if (copy.op == Op::VarGet || copy.op == Op::VarSet) copy.index = variable(copy.index);
 

@@ -25,6 +25,9 @@ class Cloner {
   std::vector<ir::MemoryId> memories;
   std::vector<std::uint32_t> variables;   // filled with new variables on first use if kNone
   Replace replace;
+  /// Slot that every access to a span parameter gets (a value of the builder's kernel); kNoValue
+  /// leaves them without one.
+  ir::ValueId slot = ir::kNoValue;
 
   void block(ir::BlockId block);
   ir::ValueId node(ir::ValueId id);

@@ -109,6 +109,7 @@ class InterpreterDriver final : public runtime::DeviceDriver {
   }
 
   std::uint32_t preferred_block(const runtime::Executable*) const override { return 256; }
+  runtime::ParameterCost parameter_cost(const ir::Kernel&) const override { return {}; }
 
   runtime::Queue& queue() noexcept override { return queue_; }
 
@@ -180,5 +181,7 @@ std::vector<std::unique_ptr<runtime::DeviceDriver>> InterpreterBackend::open() {
   devices.push_back(std::make_unique<InterpreterDriver>(options_));
   return devices;
 }
+
+std::unique_ptr<runtime::Backend> make_backend() { return std::make_unique<InterpreterBackend>(); }
 
 }  // namespace salvo::backends::interpreter

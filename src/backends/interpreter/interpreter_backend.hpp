@@ -33,4 +33,6 @@ class InterpreterBackend final : public runtime::Backend {
   std::optional<runtime::Unavailable> unavailable_;  // never: the host is always there
 };
 
+std::unique_ptr<runtime::Backend> make_backend();
+
 }  // namespace salvo::backends::interpreter

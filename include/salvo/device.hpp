@@ -1,0 +1,151 @@
+// Devices: what is there, and launching kernels on it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "salvo/dims.hpp"
+#include "salvo/kernel.hpp"
+#include "salvo/properties.hpp"
+#include "salvo/vector.hpp"
+
+namespace salvo {
+
+namespace runtime {
+class DeviceState;
+}
+
+namespace detail {
+
+void launch(const std::shared_ptr<runtime::DeviceState>& device,
+            const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
+            std::span<const CallArgument> arguments);
+[[noreturn]] void scalar_out_of_range(const KernelRecord& kernel, std::size_t position,
+                                      const Dims& dims);
+
+/// How an argument of type A meets parameter P: writes CallArguments, or fails to compile.
+template <class P>
+struct Pack;
+
+template <class T>
+struct Pack<Span<T>> {
+  using Plain = std::remove_const_t<T>;
+  template <class A>
+  static void pack(const A& argument, CallArgument* out, const KernelRecord&, std::size_t,
+                   const Dims&) {
+    static_assert(std::is_convertible_v<const A&, const VectorView<Plain>&>,
+                  "salvo: this parameter is a Span<T>; pass a Vector<T> or view of the same T");
+    if constexpr (std::is_convertible_v<const A&, const VectorView<Plain>&>) {
+      *out = static_cast<const VectorView<Plain>&>(argument).argument();
+    }
+  }
+};
+
+template <class T>
+struct Pack<Value<T>> {
+  static std::size_t leaves() { return element_info<T>().leaves.size(); }
+  template <class A>
+  static void pack(const A& argument, CallArgument* out, const KernelRecord& kernel,
+                   std::size_t position, const Dims& dims) {
+    if constexpr (is_record<T>) {
+      static_assert(std::is_same_v<A, T>, "salvo: this parameter is a record; pass one of its type");
+      const auto* bytes = reinterpret_cast<const unsigned char*>(&argument);
+      for (const Leaf& leaf : element_info<T>().leaves) {
+        std::memcpy(&out->bits, bytes + leaf.offset, ir::size_of(leaf.type));
+        ++out;
+      }
+    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      static_assert(std::is_integral_v<A> && !std::is_same_v<A, bool>,
+                    "salvo: this parameter is an integer; pass an integer");
+      if constexpr (std::is_integral_v<A> && !std::is_same_v<A, bool>) {
+        if (!std::in_range<T>(argument)) scalar_out_of_range(kernel, position, dims);
+        out->bits = bits_of(static_cast<T>(argument));
+      }
+    } else {
+      static_assert(std::is_same_v<A, T> || (std::is_same_v<T, double> && std::is_same_v<A, float>),
+                    "salvo: this parameter is a bool, float or double; pass exactly that (2.0f)");
+      if constexpr (std::is_convertible_v<A, T>) out->bits = bits_of(static_cast<T>(argument));
+    }
+  }
+};
+
+template <class P>
+constexpr bool is_record_value = false;
+template <class S>
+  requires is_record<S>
+constexpr bool is_record_value<Value<S>> = true;
+
+template <class P>
+std::size_t slots_of() {
+  if constexpr (is_record_value<P>) return Pack<P>::leaves();
+  else return 1;
+}
+
+}  // namespace detail
+
+/// A device of a backend. A cheap handle; any thread may use it.
+class Device {
+ public:
+  /// Every usable device of the default runtime, best first.
+  static std::vector<Device> all();
+  /// The default device: SALVO_DEVICE if set, else the first of `all()`. Throws Errc::no_device.
+  static Device best();
+  /// Devices of one backend; empty if it has none. Throws for an unknown backend name.
+  static std::vector<Device> by_backend(std::string_view backend);
+  /// The device with this id, "OpenCL:0". Throws Errc::no_device, listing what there is.
+  static Device get(std::string_view id);
+
+  explicit Device(std::shared_ptr<runtime::DeviceState> state) : state_(std::move(state)) {}
+
+  const std::string& id() const noexcept;       // "OpenCL:0"
+  const std::string& backend() const noexcept;  // "OpenCL"
+  const DeviceProperties& properties() const noexcept;
+
+  /// Launches a kernel. The call checks its arguments, captures scalars and dims, and uploads what
+  /// the device lacks; it may then hold the launch until the program observes the device (W1, W14).
+  /// Throws what is wrong with the call; failures at issue are thrown by the call that observes.
+  template <class... P, class... A>
+  void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
+    static_assert(sizeof...(P) == sizeof...(A),
+                  "salvo: wrong number of arguments for this kernel");
+    if constexpr (sizeof...(P) == sizeof...(A)) {
+      if constexpr ((detail::is_record_value<P> || ...)) {
+        std::vector<detail::CallArgument> packed((detail::slots_of<P>() + ... + 0));
+        pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
+        detail::launch(state_, kernel.record(), dims, packed);
+      } else {
+        std::array<detail::CallArgument, sizeof...(P)> packed{};
+        pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
+        detail::launch(state_, kernel.record(), dims, packed);
+      }
+    }
+  }
+
+  /// Issues what is held for this device and waits until the device is idle.
+  void synchronize() const;
+
+  const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }
+
+ private:
+  template <class... P, class... A>
+  static void pack(const detail::KernelRecord& kernel, const Dims& dims, detail::CallArgument* out,
+                   const A&... arguments) {
+    std::size_t position = 0;
+    ((detail::Pack<P>::pack(arguments, out, kernel, position++, dims), out += detail::slots_of<P>()),
+     ...);
+    static_cast<void>(out);
+  }
+
+  std::shared_ptr<runtime::DeviceState> state_;
+};
+
+}  // namespace salvo

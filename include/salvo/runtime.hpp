@@ -1,0 +1,77 @@
+// A runtime: the backends that were found, their devices, and one window. Most programs use the
+// default one without naming it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "salvo/device.hpp"
+#include "salvo/window.hpp"
+
+namespace salvo {
+
+namespace runtime {
+class Backend;
+class Core;
+}  // namespace runtime
+
+/// What became of one backend.
+struct BackendInfo {
+  std::string name;
+  bool available = false;
+  std::string reason;  // why it is not: libraries tried, driver's words, or the variable that hides it
+};
+
+/// One environment variable Salvo reads.
+struct EnvironmentVariable {
+  std::string name;
+  std::string values;   // accepted ones
+  std::string effect;
+  std::string current;  // empty if unset
+};
+
+/// Looks up an environment variable; tests replace it. Null if unset.
+using EnvironmentLookup = std::function<const char*(const char*)>;
+
+struct RuntimeOptions {
+  /// Backends to use instead of the built-in ones; tests pass fakes.
+  std::vector<std::unique_ptr<runtime::Backend>> backends;
+  bool built_in_backends = true;
+  /// Defaults to std::getenv.
+  EnvironmentLookup environment;
+};
+
+class Runtime {
+ public:
+  /// The default runtime, made at first use and never destroyed: static vectors and kernels may
+  /// outlive everything. What is held is issued at exit (W21, W61).
+  static Runtime& instance();
+
+  /// A runtime of its own. Throws Errc::bad_environment for a bad variable. A backend that fails to
+  /// start never stops the others (R1).
+  explicit Runtime(RuntimeOptions options = {});
+  /// Issues what is held; failures are kept for the next throwing call, or printed at exit.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  std::vector<Device> devices() const;
+  Device best() const;
+  std::vector<Device> by_backend(std::string_view backend) const;
+  Device get(std::string_view id) const;
+  std::vector<BackendInfo> backends() const;
+  Window& window() noexcept { return window_; }
+
+  /// Every variable there is, with its current value (R12).
+  std::vector<EnvironmentVariable> environment() const;
+
+ private:
+  std::shared_ptr<runtime::Core> core_;
+  Window window_;
+};
+
+}  // namespace salvo

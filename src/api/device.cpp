@@ -1,0 +1,62 @@
+// Device handles: finding one, launching on it, waiting for it.
+// SPDX-License-Identifier: MIT
+#include "salvo/device.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "salvo/error.hpp"
+#include "salvo/runtime.hpp"
+#include "window/launch_window.hpp"
+
+namespace salvo {
+
+std::vector<Device> Device::all() { return Runtime::instance().devices(); }
+Device Device::best() { return Runtime::instance().best(); }
+std::vector<Device> Device::by_backend(std::string_view backend) {
+  return Runtime::instance().by_backend(backend);
+}
+Device Device::get(std::string_view id) { return Runtime::instance().get(id); }
+
+const std::string& Device::id() const noexcept { return state_->id(); }
+const std::string& Device::backend() const noexcept { return state_->backend_name(); }
+const DeviceProperties& Device::properties() const noexcept { return state_->properties(); }
+
+void Device::synchronize() const {
+  if (runtime::HeldWork* held = state_->held_work()) held->issue(*state_);
+  const std::lock_guard issue(state_->issue_lock());
+  state_->driver().finish(state_->driver().queue());
+}
+
+namespace detail {
+
+void launch(const std::shared_ptr<runtime::DeviceState>& device,
+            const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
+            std::span<const CallArgument> arguments) {
+  auto* held = static_cast<window::LaunchWindow*>(device->held_work());
+  if (!held) {
+    Error::Details details;
+    details.code = Errc::no_device;
+    details.operation = "launch";
+    details.kernel = kernel->kernel.name;
+    details.message = fmt::format("the runtime of {} is gone", device->id());
+    details.launch = SourceLocation::from(dims.where());
+    throw Error(std::move(details));
+  }
+  held->submit(*device, kernel, dims, arguments);
+}
+
+void scalar_out_of_range(const KernelRecord& kernel, std::size_t position, const Dims& dims) {
+  Error::Details details;
+  details.code = Errc::invalid_argument;
+  details.operation = "launch";
+  details.kernel = kernel.kernel.name;
+  details.message = fmt::format("argument {} does not fit the parameter's integer type",
+                                position + 1);
+  details.launch = SourceLocation::from(dims.where());
+  throw Error(std::move(details));
+}
+
+}  // namespace detail
+}  // namespace salvo

@@ -1,0 +1,95 @@
+// Runtimes: putting backends, devices and the window together, and the default one's life.
+// SPDX-License-Identifier: MIT
+#include "salvo/runtime.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "api/access.hpp"
+#include "backends/registry.hpp"
+#include "runtime/core.hpp"
+#include "window/launch_window.hpp"
+
+namespace salvo {
+namespace {
+
+/// A Core and the window on it, destroyed together: the window first.
+struct Joined {
+  explicit Joined(runtime::Environment environment,
+                  std::vector<std::unique_ptr<runtime::Backend>> backends)
+      : core(std::move(environment), std::move(backends)), launches(core) {
+    core.set_held_work(&launches);
+  }
+  runtime::Core core;
+  window::LaunchWindow launches;
+};
+
+std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
+  const EnvironmentLookup lookup =
+      options.environment ? options.environment
+                          : EnvironmentLookup([](const char* name) { return std::getenv(name); });
+  std::vector<std::unique_ptr<runtime::Backend>> backends = std::move(options.backends);
+  if (options.built_in_backends) {
+    auto built_in = backends::built_in();
+    std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
+  }
+  auto joined = std::make_shared<Joined>(runtime::Environment(lookup), std::move(backends));
+  return {joined, &joined->core};
+}
+
+window::LaunchWindow* default_window = nullptr;
+
+/// W61: what is still held runs before the program ends; a failure has nobody to catch it.
+void issue_at_exit() {
+  window::LaunchWindow& launches = *default_window;
+  launches.begin_exit();
+  try {
+    launches.issue_all();
+  } catch (const Error& failure) {
+    std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", failure.what());
+    for (const Error& other : failure.others()) {
+      std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", other.what());
+    }
+  }
+}
+
+std::vector<Device> to_devices(const std::vector<std::shared_ptr<runtime::DeviceState>>& states) {
+  std::vector<Device> devices;
+  for (const auto& state : states) devices.emplace_back(state);
+  return devices;
+}
+
+}  // namespace
+
+Runtime& Runtime::instance() {
+  // Never destroyed: see the header.
+  static Runtime* const runtime = [] {
+    auto* made = new Runtime();
+    default_window = &api::window_of(*made->core_);
+    std::atexit(issue_at_exit);
+    return made;
+  }();
+  return *runtime;
+}
+
+Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_) {}
+
+Runtime::~Runtime() {
+  api::window_of(*core_).issue_from_destructor();
+  core_->set_held_work(nullptr);
+}
+
+std::vector<Device> Runtime::devices() const { return to_devices(core_->devices()); }
+Device Runtime::best() const { return Device(core_->best()); }
+std::vector<Device> Runtime::by_backend(std::string_view backend) const {
+  return to_devices(core_->by_backend(backend));
+}
+Device Runtime::get(std::string_view id) const { return Device(core_->get(id)); }
+std::vector<BackendInfo> Runtime::backends() const { return core_->backends(); }
+std::vector<EnvironmentVariable> Runtime::environment() const {
+  return core_->environment().table();
+}
+
+}  // namespace salvo

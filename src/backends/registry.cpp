@@ -1,0 +1,17 @@
+// All built-in backends, a line each.
+// SPDX-License-Identifier: MIT
+#include "backends/registry.hpp"
+
+#include "backends/interpreter/interpreter_backend.hpp"
+#include "backends/opencl/opencl_backend.hpp"
+
+namespace salvo::backends {
+
+std::vector<std::unique_ptr<runtime::Backend>> built_in() {
+  std::vector<std::unique_ptr<runtime::Backend>> all;
+  all.push_back(opencl::make_backend());
+  all.push_back(interpreter::make_backend());
+  return all;
+}
+
+}  // namespace salvo::backends

@@ -1,0 +1,100 @@
+// The inside of a Runtime: environment, backends, devices, and the held work beside them.
+// SPDX-License-Identifier: MIT
+#include "runtime/core.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <exception>
+#include <ranges>
+
+#include "runtime/backend_names.hpp"
+#include "salvo/error.hpp"
+
+namespace salvo::runtime {
+namespace {
+
+auto rank(std::string_view backend) {
+  return std::ranges::find(kBackendNames, backend) - kBackendNames.begin();
+}
+
+/// Opens one backend; nothing it throws stops the others.
+std::vector<std::unique_ptr<DeviceDriver>> open(Backend& backend, BackendInfo& info) {
+  std::vector<std::unique_ptr<DeviceDriver>> drivers;
+  try {
+    drivers = backend.open();
+    if (const auto& why = backend.unavailable()) info.reason = why->reason;
+  } catch (const std::exception& failure) {
+    info.reason = failure.what();
+  }
+  info.available = !drivers.empty();
+  if (drivers.empty() && info.reason.empty()) info.reason = "no device";
+  return drivers;
+}
+
+}  // namespace
+
+void check_backend_name(std::string_view name) {
+  if (std::ranges::find(kBackendNames, name) == kBackendNames.end()) {
+    throw Error(Errc::invalid_argument, fmt::format("there is no backend '{}'; the backends are {}",
+                                                    name, fmt::join(kBackendNames, ", ")));
+  }
+}
+
+Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backends)
+    : environment_(std::move(environment)) {
+  std::ranges::stable_sort(backends, {}, [](const auto& one) { return rank(one->name()); });
+  for (auto& owned : backends) {
+    const std::shared_ptr<Backend> backend = std::move(owned);
+    BackendInfo info{std::string(backend->name()), false, ""};
+    if (const auto variable = environment_.hidden_by(info.name)) {
+      info.reason = "hidden by " + *variable;
+    } else {
+      std::uint32_t number = 0;
+      for (auto& driver : open(*backend, info)) {
+        devices_.push_back(std::make_shared<DeviceState>(
+            backend, std::move(driver), fmt::format("{}:{}", info.name, number++),
+            static_cast<std::uint32_t>(devices_.size())));
+      }
+    }
+    infos_.push_back(std::move(info));
+  }
+}
+
+Core::~Core() { set_held_work(nullptr); }
+
+void Core::set_held_work(HeldWork* work) noexcept {
+  held_work_ = work;
+  for (const auto& device : devices_) device->set_held_work(work);
+}
+
+std::shared_ptr<DeviceState> Core::best() const {
+  if (!environment_.device.empty()) return get(environment_.device);
+  if (devices_.empty()) throw Error(Errc::no_device, "no device was found; see `salvo info`");
+  // A real accelerator first, then the host's cores through a compiler, then whatever there is.
+  const auto worth = [](const auto& device) {
+    return (device->properties().is_cpu ? 0 : 2) + (device->is_jit() ? 1 : 0);
+  };
+  return *std::ranges::max_element(devices_, {}, worth);
+}
+
+std::shared_ptr<DeviceState> Core::get(std::string_view id) const {
+  for (const auto& device : devices_) {
+    if (device->id() == id) return device;
+  }
+  std::vector<std::string> ids;
+  for (const auto& device : devices_) ids.push_back(device->id());
+  throw Error(Errc::no_device, fmt::format("there is no device '{}'; the devices are {}", id,
+                                           ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));
+}
+
+std::vector<std::shared_ptr<DeviceState>> Core::by_backend(std::string_view backend) const {
+  check_backend_name(backend);
+  std::vector<std::shared_ptr<DeviceState>> found;
+  std::ranges::copy_if(devices_, std::back_inserter(found),
+                       [&](const auto& device) { return device->backend_name() == backend; });
+  return found;
+}
+
+}  // namespace salvo::runtime

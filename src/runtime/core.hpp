@@ -1,0 +1,45 @@
+// The inside of a Runtime: environment, backends, devices, and the held work beside them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "runtime/device_state.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/held_work.hpp"
+#include "salvo/runtime.hpp"
+
+namespace salvo::runtime {
+
+/// Made once per Runtime. Everything but `held_work` is constant afterwards.
+class Core {
+ public:
+  /// Opens each backend in turn; one that fails leaves a BackendInfo with the reason (R1).
+  Core(Environment environment, std::vector<std::unique_ptr<Backend>> backends);
+  ~Core();
+
+  const Environment& environment() const noexcept { return environment_; }
+  const std::vector<std::shared_ptr<DeviceState>>& devices() const noexcept { return devices_; }
+  const std::vector<BackendInfo>& backends() const noexcept { return infos_; }
+
+  std::shared_ptr<DeviceState> best() const;
+  std::shared_ptr<DeviceState> get(std::string_view id) const;
+  std::vector<std::shared_ptr<DeviceState>> by_backend(std::string_view backend) const;
+
+  /// Joins the window to the devices; null takes it away before the window is destroyed.
+  void set_held_work(HeldWork* work) noexcept;
+  HeldWork& held_work() const noexcept { return *held_work_; }
+
+ private:
+  Environment environment_;
+  std::vector<BackendInfo> infos_;
+  std::vector<std::shared_ptr<DeviceState>> devices_;
+  HeldWork* held_work_ = nullptr;
+};
+
+/// Throws Errc::invalid_argument, listing the known names, for one that is not (W68).
+void check_backend_name(std::string_view name);
+
+}  // namespace salvo::runtime

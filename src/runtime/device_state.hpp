@@ -1,0 +1,86 @@
+// A device in use: its driver, the lock around it, its memory pool and its compiled kernels.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "ir/hash.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/buffer_pool.hpp"
+#include "runtime/held_work.hpp"
+
+namespace salvo::runtime {
+
+/// Shared by the runtime, the vectors on it and the launches for it; outlives its Runtime while any
+/// of them lives.
+class DeviceState : public std::enable_shared_from_this<DeviceState> {
+ public:
+  /// `backend` is kept alive as long as its device.
+  DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<DeviceDriver> driver,
+              std::string id, std::uint32_t ordinal);
+  ~DeviceState();
+
+  const std::string& id() const noexcept { return id_; }  // "OpenCL:0"
+  const std::string& backend_name() const noexcept { return backend_name_; }
+  /// Position of the backend in kBackendNames.
+  std::size_t backend_index() const noexcept { return backend_index_; }
+  bool is_jit() const noexcept { return backend_->is_jit(); }
+  /// Position among all devices of the runtime; indexes per-device tables.
+  std::uint32_t ordinal() const noexcept { return ordinal_; }
+  /// Unique in the process and never used again, unlike an address (W71).
+  std::uint32_t serial() const noexcept { return serial_; }
+  const DeviceProperties& properties() const noexcept { return driver_->properties(); }
+  DeviceDriver& driver() noexcept { return *driver_; }
+  BufferPool& pool() noexcept { return pool_; }
+
+  /// Held around launches, copies and waits. Taken before any window or storage lock.
+  std::mutex& issue_lock() noexcept { return issue_lock_; }
+
+  /// The compiled form of a kernel, built at its first use. Building is serialised per device; the
+  /// failure of a kernel is remembered and thrown again. `digest` is that of `kernel`.
+  Executable& executable(const ir::Kernel& kernel, const ir::Digest& digest,
+                         const TranslateOptions& options);
+  /// Drops compiled kernels, so that the next use builds anew. No launch may be in flight.
+  void clear_executables();
+  /// Grows with every clear_executables: pointers kept from before are dead.
+  std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+
+  HeldWork* held_work() const noexcept { return held_work_.load(std::memory_order_acquire); }
+  void set_held_work(HeldWork* work) noexcept {
+    held_work_.store(work, std::memory_order_release);
+  }
+
+ private:
+  struct Key {
+    ir::Digest digest;
+    bool device_contraction;
+    std::uint64_t may_alias;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Built {
+    std::unique_ptr<Executable> executable;
+    std::exception_ptr failure;
+  };
+
+  std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
+  std::unique_ptr<DeviceDriver> driver_;
+  std::string id_;
+  std::string backend_name_;
+  std::size_t backend_index_;
+  std::uint32_t ordinal_;
+  std::uint32_t serial_;
+  BufferPool pool_;
+  std::mutex issue_lock_;
+  std::mutex build_lock_;
+  std::map<Key, Built> built_;
+  std::atomic<std::uint32_t> generation_{1};
+  std::atomic<HeldWork*> held_work_{nullptr};
+};
+
+}  // namespace salvo::runtime

@@ -1,0 +1,78 @@
+// Every environment variable Salvo reads, in one table, and their checked values.
+// SPDX-License-Identifier: MIT
+#include "runtime/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/backend_names.hpp"
+#include "salvo/error.hpp"
+
+namespace salvo::runtime {
+namespace {
+
+[[noreturn]] void refuse(const EnvironmentVariable& variable) {
+  throw Error(Errc::bad_environment, fmt::format("{}={} is not understood; good values: {}",
+                                                 variable.name, variable.current, variable.values));
+}
+
+bool flag(const EnvironmentVariable& variable, bool fallback) {
+  if (variable.current.empty()) return fallback;
+  if (variable.current == "1") return true;
+  if (variable.current == "0") return false;
+  refuse(variable);
+}
+
+}  // namespace
+
+std::string disable_suffix(std::string_view backend) {
+  if (backend == "LevelZero") return "LEVEL_ZERO";
+  std::string suffix;
+  for (char c : backend) suffix += c == '/' ? '_' : static_cast<char>(std::toupper(c));
+  return suffix;
+}
+
+Environment::Environment(const EnvironmentLookup& lookup) {
+  const auto add = [&](std::string name, std::string values, std::string effect) {
+    const char* value = lookup(name.c_str());
+    table_.push_back({std::move(name), std::move(values), std::move(effect), value ? value : ""});
+    return table_.back();
+  };
+
+  device = add("SALVO_DEVICE", "<backend>:<id>, as `salvo info` prints it",
+               "the default device").current;
+  const auto explained = add("SALVO_EXPLAIN", "0, 1, json",
+                             "tells on stderr what was held and fused, and why not");
+  if (explained.current == "json") {
+    explain = ExplainFormat::json;
+  } else if (flag(explained, false)) {
+    explain = ExplainFormat::text;
+  }
+  disk_cache = flag(add("SALVO_DISK_CACHE", "0, 1", "keeps compiled kernels on disk (default 1)"),
+                    true);
+  cache_dir = add("SALVO_CACHE_DIR", "a folder", "where compiled kernels are kept").current;
+  trace_file = add("SALVO_TRACE", "a file to write", "writes a timeline in the Chrome trace format")
+                   .current;
+
+  const auto disable = [&](std::string name, std::string effect) {
+    const auto variable = add(std::move(name), "0, 1", std::move(effect));
+    if (flag(variable, false)) hidden_.push_back(variable.name);
+  };
+  disable("SALVO_DISABLE_GPU", "hides every backend but Native and Interpreter");
+  for (std::string_view backend : kBackendNames) {
+    if (backend == "Interpreter") continue;
+    disable("SALVO_DISABLE_" + disable_suffix(backend), fmt::format("hides {}", backend));
+  }
+}
+
+std::optional<std::string> Environment::hidden_by(std::string_view backend) const {
+  const std::string own = "SALVO_DISABLE_" + disable_suffix(backend);
+  for (const std::string& name : hidden_) {
+    const bool gpu = name == "SALVO_DISABLE_GPU" && backend != "Native" && backend != "Interpreter";
+    if (gpu || name == own) return name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace salvo::runtime

@@ -1,0 +1,42 @@
+// Every environment variable Salvo reads, in one table, and their checked values.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "salvo/runtime.hpp"
+
+namespace salvo::runtime {
+
+enum class ExplainFormat : std::uint8_t { off, text, json };
+
+/// The values, read once when a runtime is made. Throws Errc::bad_environment naming the variable,
+/// its value and the good ones (R12).
+class Environment {
+ public:
+  explicit Environment(const EnvironmentLookup& lookup);
+
+  /// The variable that hides `backend` (R1), if one is set.
+  std::optional<std::string> hidden_by(std::string_view backend) const;
+
+  std::string device;  // SALVO_DEVICE; empty: best
+  ExplainFormat explain = ExplainFormat::off;
+  bool disk_cache = true;
+  std::string cache_dir;  // SALVO_CACHE_DIR; empty: the user's cache folder
+  std::string trace_file;
+
+  std::vector<EnvironmentVariable> table() const { return table_; }
+
+ private:
+  std::vector<EnvironmentVariable> table_;
+  std::vector<std::string> hidden_;  // variables that are set to 1
+};
+
+/// "CUDA/PTX" -> "CUDA_PTX", "LevelZero" -> "LEVEL_ZERO": the suffix of SALVO_DISABLE_.
+std::string disable_suffix(std::string_view backend);
+
+}  // namespace salvo::runtime

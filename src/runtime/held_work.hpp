@@ -1,0 +1,19 @@
+// What the runtime knows of held launches: that they exist and must be issued before it looks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace salvo::runtime {
+
+class DeviceState;
+
+/// Implemented by the window. The runtime calls it before every observation, without locks held.
+class HeldWork {
+ public:
+  virtual ~HeldWork() = default;
+  /// Issues everything held on all devices; throws the first failure with the others attached.
+  virtual void issue_all() = 0;
+  /// The same for one device.
+  virtual void issue(DeviceState& device) = 0;
+};
+
+}  // namespace salvo::runtime

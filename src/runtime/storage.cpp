@@ -1,0 +1,141 @@
+// Host and device copies of a vector's bytes, and which of them is current (R3).
+// SPDX-License-Identifier: MIT
+#include "runtime/storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "salvo/detail/storage.hpp"
+#include "salvo/error.hpp"
+
+namespace salvo::runtime {
+
+Storage::Storage(std::size_t bytes, std::size_t align)
+    : bytes_(bytes), align_(std::max<std::size_t>(align, 64)) {}
+
+Storage::~Storage() {
+  if (DeviceCopy* copy = copy_.load()) {
+    copy->device->pool().free(copy->buffer);
+    delete copy;
+  }
+  if (std::byte* host = host_.load()) ::operator delete(host, std::align_val_t(align_));
+}
+
+bool Storage::change(std::uint64_t seen, Residence next) noexcept {
+  const std::uint64_t replaced = (seen & ~std::uint64_t{7}) + 8 + static_cast<std::uint64_t>(next);
+  return state_.compare_exchange_strong(seen, replaced, std::memory_order_acq_rel);
+}
+
+std::byte* Storage::host_memory() {
+  std::byte* host = host_.load(std::memory_order_acquire);
+  if (host) return host;
+  const std::lock_guard lock(transfer_lock_);
+  host = host_.load(std::memory_order_acquire);
+  if (!host) {
+    host = static_cast<std::byte*>(::operator new(bytes_, std::align_val_t(align_)));
+    std::memset(host, 0, bytes_);
+    host_.store(host, std::memory_order_release);
+  }
+  return host;
+}
+
+const std::byte* Storage::read_host() {
+  std::byte* host = host_memory();
+  if (host_current(residence())) return host;
+
+  DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  const std::shared_ptr<DeviceState> device = copy->device;
+  if (HeldWork* held = device->held_work()) held->issue_all();
+
+  const std::lock_guard issue(device->issue_lock());
+  const std::lock_guard lock(transfer_lock_);
+  const std::uint64_t seen = state_.load(std::memory_order_acquire);
+  if (host_current(unpack(seen))) return host;
+  device->driver().read(device->driver().queue(), host, copy->buffer, 0, bytes_);
+  // If another thread launched a writer meanwhile, the device's copy stays the newer one and this
+  // reader has the bytes from before that launch.
+  change(seen, Residence::both);
+  return host;
+}
+
+std::byte* Storage::write_host() {
+  read_host();
+  std::uint64_t seen = state_.load(std::memory_order_acquire);
+  const Residence next =
+      copy_.load(std::memory_order_acquire) ? Residence::host_newer : Residence::host;
+  while (unpack(seen) != next && !change(seen, next)) {
+    seen = state_.load(std::memory_order_acquire);
+  }
+  return host_.load(std::memory_order_acquire);
+}
+
+DeviceCopy& Storage::make_current(DeviceState& device) {
+  const std::byte* host = nullptr;
+  if (host_current(residence())) host = host_memory();
+  const std::lock_guard lock(transfer_lock_);
+  DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  if (!copy) {
+    auto made = std::make_unique<DeviceCopy>();
+    made->storage = this;
+    made->device = device.shared_from_this();
+    made->buffer = device.pool().allocate(bytes_);
+    made->bytes = bytes_;
+    copy = made.release();
+    copy_.store(copy, std::memory_order_release);
+  }
+  const std::uint64_t seen = state_.load(std::memory_order_acquire);
+  if (!device_current(unpack(seen))) {
+    device.driver().write(device.driver().queue(), copy->buffer, 0, host, bytes_);
+    change(seen, Residence::both);
+  }
+  return *copy;
+}
+
+void Storage::leave_device() {
+  read_host();
+  DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  if (!copy) return;
+  // Launches that only read it may still be held.
+  if (HeldWork* held = copy->device->held_work()) held->issue_all();
+  const std::lock_guard lock(transfer_lock_);
+  copy = copy_.exchange(nullptr, std::memory_order_acq_rel);
+  if (!copy) return;
+  std::uint64_t seen = state_.load(std::memory_order_acquire);
+  while (!change(seen, Residence::host)) seen = state_.load(std::memory_order_acquire);
+  copy->device->pool().free(copy->buffer);
+  delete copy;
+}
+
+void Storage::mark_device_newer() noexcept {
+  const Residence next = host_.load(std::memory_order_acquire) ? Residence::device_newer
+                                                                : Residence::device;
+  std::uint64_t seen = state_.load(std::memory_order_acquire);
+  while (!change(seen, next)) seen = state_.load(std::memory_order_acquire);
+}
+
+}  // namespace salvo::runtime
+
+namespace salvo::detail {
+
+void retain(runtime::Storage* storage) noexcept { storage->retain(); }
+void release(runtime::Storage* storage) noexcept { storage->release(); }
+StoragePtr make_storage(std::size_t bytes, std::size_t align) {
+  return StoragePtr(new runtime::Storage(bytes, align));
+}
+const std::byte* read_host(runtime::Storage& storage) { return storage.read_host(); }
+std::byte* write_host(runtime::Storage& storage) { return storage.write_host(); }
+
+void index_out_of_range(std::size_t index, std::size_t size) {
+  throw Error(Errc::invalid_argument,
+              fmt::format("index {} is past the vector's {} elements", index, size));
+}
+void view_out_of_range(std::size_t first, std::size_t count, std::size_t size) {
+  throw Error(Errc::invalid_argument,
+              fmt::format("a view of {} elements from {} does not fit in {} elements", count, first,
+                          size));
+}
+
+}  // namespace salvo::detail

@@ -1,0 +1,34 @@
+// Counts behind window.stats(), as the launch path raises them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "salvo/window.hpp"
+
+namespace salvo::window {
+
+/// Relaxed atomics: each count is exact, a set of counts is a snapshot only when nothing runs.
+struct Counters {
+  static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::build_failed) + 1;
+  std::atomic<std::uint64_t> submitted{0}, issued{0}, failed{0}, fused_groups{0},
+      epilogue_merges{0}, fallbacks{0}, cache_hits{0}, cache_misses{0};
+  std::array<std::atomic<std::uint64_t>, kReasons> refusals{};
+
+  static void raise(std::atomic<std::uint64_t>& count) noexcept {
+    count.fetch_add(1, std::memory_order_relaxed);
+  }
+  void refuse(Reason reason) noexcept { raise(refusals[static_cast<std::size_t>(reason)]); }
+
+  void reset() noexcept {
+    for (auto* count : {&submitted, &issued, &failed, &fused_groups, &epilogue_merges, &fallbacks,
+                        &cache_hits, &cache_misses}) {
+      count->store(0, std::memory_order_relaxed);
+    }
+    for (auto& count : refusals) count.store(0, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace salvo::window

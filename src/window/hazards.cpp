@@ -1,0 +1,82 @@
+// Which held groups a launch must come after (W8, W11, W13).
+// SPDX-License-Identifier: MIT
+#include "window/hazards.hpp"
+
+#include <algorithm>
+
+namespace salvo::window {
+namespace {
+
+bool overlap(const Access& a, const Access& b) noexcept {
+  return a.copy == b.copy && a.begin < b.end && b.begin < a.end;
+}
+
+}  // namespace
+
+void find_accesses(HeldLaunch& launch, std::uint32_t store_unit) {
+  const auto& copies = launch.copies;
+  const KernelRecord& kernel = *launch.kernel;
+  launch.accesses.clear();
+  launch.may_alias = false;
+  for (std::size_t p = 0; p < copies.size(); ++p) {
+    if (!copies[p]) continue;
+    const passes::ParameterAccess& access = kernel.summary.parameters[p];
+    if (!access.reads && !access.writes) continue;
+    const runtime::Argument& argument = launch.arguments[p];
+    const ir::Memory& memory = kernel.kernel.memories[kernel.kernel.parameters[p].memory];
+    const std::uint64_t end = argument.byte_offset + argument.length * memory.element.size;
+    Access made{copies[p], copies[p]->storage,    argument.byte_offset, end, access.reads || access.atomics,
+                access.writes, false};
+    made.begin = made.begin / store_unit * store_unit;
+    made.end = (made.end + store_unit - 1) / store_unit * store_unit;
+    made.whole = made.begin == 0 && made.end >= copies[p]->bytes;
+    for (const Access& other : launch.accesses) {
+      launch.may_alias = launch.may_alias || conflicts(made, other);
+    }
+    launch.accesses.push_back(made);
+  }
+}
+
+bool conflicts(const Access& a, const Access& b) noexcept {
+  return (a.writes || b.writes) && overlap(a, b);
+}
+
+bool conflicts(const HeldLaunch& a, const HeldLaunch& b) noexcept {
+  return std::ranges::any_of(a.accesses, [&](const Access& mine) {
+    return std::ranges::any_of(b.accesses,
+                               [&](const Access& theirs) { return conflicts(mine, theirs); });
+  });
+}
+
+std::uint64_t latest_conflict(const HeldLaunch& launch,
+                              std::span<const std::unique_ptr<Group>> held) {
+  std::uint64_t latest = 0;
+  bool ranges_decide = false;
+  for (const Access& access : launch.accesses) {
+    const runtime::DeviceCopy& copy = *access.copy;
+    if (copy.viewed || !access.whole) {
+      ranges_decide = true;
+      continue;
+    }
+    latest = std::max(latest, copy.last_writer);
+    if (access.writes) latest = std::max(latest, copy.last_reader);
+  }
+  if (!ranges_decide) return latest;
+  for (std::size_t i = held.size(); i-- > 0 && held[i]->sequence > latest;) {
+    const auto touches = [&](const auto& member) { return conflicts(launch, *member); };
+    if (std::ranges::any_of(held[i]->members, touches)) return held[i]->sequence;
+  }
+  return latest;
+}
+
+void stamp(HeldLaunch& launch, std::uint64_t sequence) noexcept {
+  for (Access& access : launch.accesses) {
+    runtime::DeviceCopy& copy = *access.copy;
+    copy.viewed = copy.viewed || !access.whole;
+    // A launch may join an earlier group than the last one that touched the allocation.
+    if (access.reads) copy.last_reader = std::max(copy.last_reader, sequence);
+    if (access.writes) copy.last_writer = std::max(copy.last_writer, sequence);
+  }
+}
+
+}  // namespace salvo::window

@@ -1,0 +1,29 @@
+// Which held groups a launch must come after (W8, W11, W13).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "window/held_launch.hpp"
+
+namespace salvo::window {
+
+/// Fills `launch.accesses` and `may_alias` from its arguments, its copies and the kernel's access sets.
+/// `store_unit` is the device's smallest store that leaves its neighbours alone, in bytes.
+void find_accesses(HeldLaunch& launch, std::uint32_t store_unit);
+
+/// Whether two accesses touch the same bytes and one writes.
+bool conflicts(const Access& a, const Access& b) noexcept;
+bool conflicts(const HeldLaunch& a, const HeldLaunch& b) noexcept;
+
+/// The sequence of the latest held group that `launch` conflicts with, 0 if none. Looks at the
+/// stamps of each allocation; where parts of one are bound, at the byte ranges of held members.
+std::uint64_t latest_conflict(const HeldLaunch& launch,
+                              std::span<const std::unique_ptr<Group>> held);
+
+/// Marks the allocations that `launch` touches as read or written by the group `sequence`.
+void stamp(HeldLaunch& launch, std::uint64_t sequence) noexcept;
+
+}  // namespace salvo::window

@@ -1,0 +1,59 @@
+// Launches and groups as the window holds them, recycled so that a warm window allocates nothing.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <vector>
+
+#include "runtime/backend.hpp"
+#include "runtime/storage.hpp"
+#include "salvo/detail/storage.hpp"
+#include "window/kernel_record.hpp"
+
+namespace salvo::window {
+
+/// Bytes of an allocation that a launch touches, widened to the device's store unit (W13).
+struct Access {
+  runtime::DeviceCopy* copy = nullptr;
+  runtime::Storage* storage = nullptr;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool reads = false;
+  bool writes = false;
+  bool whole = false;  // the allocation from end to end
+};
+
+/// One launch with everything it needs, captured at the call (W14); owns what it binds (W15).
+struct HeldLaunch {
+  std::shared_ptr<KernelRecord> kernel;
+  Prepared* prepared = nullptr;
+  runtime::LaunchShape shape;
+  std::source_location where;
+  std::vector<runtime::Argument> arguments;
+  std::vector<detail::StoragePtr> storages;
+  std::vector<runtime::DeviceCopy*> copies;  // by parameter; null for scalars and empty spans
+  std::vector<Access> accesses;
+  bool may_alias = false;  // two of its spans overlap and one is written (W80)
+
+  /// Lets go of what it owns; vectors keep their capacity.
+  void reset() {
+    kernel.reset();
+    arguments.clear();
+    storages.clear();
+    copies.clear();
+    accesses.clear();
+  }
+};
+
+/// Launches that are issued as one, or a single launch that nothing has joined yet.
+struct Group {
+  std::uint64_t sequence = 0;  // position in the order of issue; stamps refer to it
+  std::vector<std::unique_ptr<HeldLaunch>> members;
+  std::uint64_t grid_x = 0;       // sums over the members
+  std::uint64_t shared_bytes = 0;
+  runtime::ParameterCost cost;
+};
+
+}  // namespace salvo::window

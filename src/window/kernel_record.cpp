@@ -1,0 +1,96 @@
+// A traced kernel with what is known of it, once for all and per device.
+// SPDX-License-Identifier: MIT
+#include "window/kernel_record.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "fusion/horizontal.hpp"
+#include "salvo/error.hpp"
+
+namespace salvo::detail {
+namespace {
+
+/// What `kernel` needs and `device` lacks, in words.
+std::vector<std::string> missing(const KernelRecord& record, const DeviceProperties& device) {
+  const passes::Summary& needs = record.summary;
+  std::vector<std::string> lacks;
+  const auto need = [&](bool needed, bool present, const char* what) {
+    if (needed && !present) lacks.emplace_back(what);
+  };
+  need(needs.needs_fp64, device.fp64, "f64");
+  need(needs.needs_fp16, device.fp16_storage, "f16");
+  need(needs.needs_int64, device.int64, "i64");
+  need(needs.needs_atomics_i64, device.atomics_i64, "64-bit atomics");
+  need(needs.needs_atomics_f32, device.atomics_f32, "f32 atomic add");
+  need(needs.needs_atomics_f64, device.atomics_f64, "f64 atomic add");
+  need(needs.has_warp_operation, device.warp_operations, "warp operations");
+  need(needs.has_dynamic_shared, device.dynamic_shared, "dynamic shared memory");
+  if (record.kernel.shared_bytes() > device.shared_bytes_per_block) {
+    lacks.push_back(fmt::format("{} bytes of shared memory (it has {})",
+                                record.kernel.shared_bytes(), device.shared_bytes_per_block));
+  }
+  return lacks;
+}
+
+[[noreturn]] void refuse(const KernelRecord& record, const runtime::DeviceState& device,
+                         std::string message) {
+  Error::Details details;
+  details.code = Errc::unsupported;
+  details.backend = device.backend_name();
+  details.operation = "launch";
+  details.kernel = record.kernel.name;
+  details.message = std::move(message);
+  throw Error(std::move(details));
+}
+
+void check_limits(const KernelRecord& record, runtime::DeviceState& device,
+                  const runtime::ParameterCost& cost) {
+  const DeviceProperties& limits = device.properties();
+  if (const auto lacks = missing(record, limits); !lacks.empty()) {
+    refuse(record, device, fmt::format("{} lacks {}", device.id(), fmt::join(lacks, ", ")));
+  }
+  if (limits.parameter_bytes != 0 && cost.bytes > limits.parameter_bytes) {
+    refuse(record, device, fmt::format("its parameters take {} bytes and {} has {}", cost.bytes,
+                                       device.id(), limits.parameter_bytes));
+  }
+  if (limits.argument_slots != 0 && cost.slots > limits.argument_slots) {
+    refuse(record, device, fmt::format("its parameters take {} argument slots and {} has {}",
+                                       cost.slots, device.id(), limits.argument_slots));
+  }
+}
+
+}  // namespace
+
+KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values)
+    : kernel(std::move(traced)),
+      live(std::move(live_values)),
+      summary(passes::summarize(kernel)),
+      digest(ir::hash(kernel)),
+      horizontal_refusal(live.empty() ? fusion::horizontal_refusal(kernel, summary)
+                                      : Reason::live_value) {}
+
+KernelRecord::~KernelRecord() { delete prepared_.load(); }
+
+window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
+  const std::uint32_t serial = device.serial();
+  for (window::Prepared* one = prepared_.load(std::memory_order_acquire); one;
+       one = one->next.get()) {
+    if (one->device_serial == serial) return *one;
+  }
+  const std::lock_guard lock(lock_);
+  for (window::Prepared* one = prepared_.load(); one; one = one->next.get()) {
+    if (one->device_serial == serial) return *one;
+  }
+  auto made = std::make_unique<window::Prepared>();
+  made->device_serial = serial;
+  made->cost = device.driver().parameter_cost(kernel);
+  check_limits(*this, device, made->cost);
+  made->next.reset(prepared_.load());
+  prepared_.store(made.get(), std::memory_order_release);
+  return *made.release();
+}
+
+}  // namespace salvo::detail

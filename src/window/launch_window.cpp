@@ -1,0 +1,241 @@
+// Holding launches: capture at the call, placement in groups, and the moments that issue them.
+// SPDX-License-Identifier: MIT
+#include "window/launch_window.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "window/hazards.hpp"
+
+namespace salvo::window {
+
+LaunchWindow::LaunchWindow(runtime::Core& core)
+    : core_(core), explain_(core.environment().explain) {
+  for (std::size_t i = 0; i < core.devices().size(); ++i) {
+    windows_.push_back(std::make_unique<DeviceWindow>());
+  }
+}
+
+void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
+  const ir::Kernel& kernel = call.kernel->kernel;
+  launch.reset();
+  launch.kernel = call.kernel;
+  launch.prepared = &call.prepared;
+  launch.shape = call.shape;
+  launch.where = call.dims.where();
+  launch.copies.assign(kernel.parameters.size(), nullptr);
+  for (std::size_t p = 0; p < call.arguments.size(); ++p) {
+    const detail::CallArgument& given = call.arguments[p];
+    runtime::Argument argument;
+    argument.bits = given.bits;
+    argument.byte_offset = given.byte_offset;
+    argument.length = given.length;
+    if (given.storage) {
+      given.storage->retain();
+      launch.storages.emplace_back(given.storage);
+      if (runtime::DeviceCopy* copy = given.storage->copy_on(call.device)) {
+        launch.copies[p] = copy;
+        argument.buffer = copy->buffer;
+      }
+    }
+    launch.arguments.push_back(argument);
+  }
+  for (const LiveValue& live : call.kernel->live) {
+    runtime::Argument argument;
+    std::memcpy(&argument.bits, live.host, ir::size_of(live.type));
+    launch.arguments.push_back(argument);
+  }
+  find_accesses(launch, call.device.properties().store_unit_bytes);
+}
+
+Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const {
+  const HeldLaunch& first = *group.members.front();
+  if (first.kernel->horizontal_refusal != Reason::none) return first.kernel->horizontal_refusal;
+  if (first.shape.block != call.shape.block) return Reason::block_differs;
+  if (first.shape.grid[1] != call.shape.grid[1] || first.shape.grid[2] != call.shape.grid[2]) {
+    return Reason::grid_differs;
+  }
+  if (group.members.size() >= settings_.most_members()) return Reason::group_full;
+  const DeviceProperties& limits = call.device.properties();
+  if (group.grid_x + call.shape.grid[0] > limits.max_grid[0] ||
+      (group.grid_x + call.shape.grid[0]) * call.shape.block[0] >
+          std::uint64_t{std::numeric_limits<std::int32_t>::max()}) {
+    return Reason::grid_limit;
+  }
+  if (group.shared_bytes + call.kernel->kernel.shared_bytes() > limits.shared_bytes_per_block) {
+    return Reason::shared_limit;
+  }
+  const runtime::ParameterCost cost = group.cost + call.prepared.cost + kMemberCost;
+  if (limits.parameter_bytes != 0 && cost.bytes > limits.parameter_bytes) {
+    return Reason::parameter_limit;
+  }
+  if (limits.argument_slots != 0 && cost.slots > limits.argument_slots) return Reason::slot_limit;
+  if (limits.push_constant_bytes != 0 && cost.push_constant_bytes > limits.push_constant_bytes) {
+    return Reason::push_constant_limit;
+  }
+  return Reason::none;
+}
+
+Group* LaunchWindow::find_group(const Call& call, const HeldLaunch& launch, Reason& reason) {
+  auto& groups = call.window.groups;
+  reason = Reason::none;
+  if (groups.empty()) return nullptr;
+  reason = call.kernel->horizontal_refusal;
+  if (reason != Reason::none) return nullptr;
+  const std::uint64_t after = latest_conflict(launch, groups);
+  if (after >= groups.back()->sequence) reason = Reason::dependency;
+  for (auto& group : groups) {
+    if (group->sequence <= after) continue;
+    reason = why_not_joined(call, *group);
+    if (reason == Reason::none) return group.get();
+  }
+  return nullptr;
+}
+
+std::unique_ptr<HeldLaunch> LaunchWindow::spare_launch(DeviceWindow& window) {
+  if (window.spare_launches.empty()) return std::make_unique<HeldLaunch>();
+  auto launch = std::move(window.spare_launches.back());
+  window.spare_launches.pop_back();
+  return launch;
+}
+
+Group& LaunchWindow::new_group(DeviceWindow& window) {
+  std::unique_ptr<Group> group;
+  if (window.spare_groups.empty()) {
+    group = std::make_unique<Group>();
+  } else {
+    group = std::move(window.spare_groups.back());
+    window.spare_groups.pop_back();
+  }
+  group->sequence = ++window.last_sequence;
+  group->grid_x = group->shared_bytes = 0;
+  group->cost = {};
+  window.groups.push_back(std::move(group));
+  return *window.groups.back();
+}
+
+LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
+  DeviceWindow& window = call.window;
+  const std::lock_guard lock(window.lock);
+  std::unique_ptr<HeldLaunch> launch = spare_launch(window);
+  capture(call, *launch);
+  Reason reason = Reason::none;
+  Group* group = find_group(call, *launch, reason);
+
+  const auto give_up = [&](Step step) {
+    launch->reset();
+    window.spare_launches.push_back(std::move(launch));
+    return step;
+  };
+  if (!group && window.groups.size() >= settings_.most_groups()) return give_up(Step::make_room);
+  const bool current = std::ranges::all_of(call.arguments, [&](const auto& argument) {
+    return !argument.storage || argument.storage->current_on(call.device);
+  });
+  if (!current) return give_up(Step::upload);
+
+  if (!group) {
+    if (!window.groups.empty()) {
+      counters_.refuse(reason);
+      if (explain_.listening()) explain_pair(call, *window.groups.back(), reason);
+    }
+    group = &new_group(window);
+  } else if (explain_.listening()) {
+    explain_pair(call, *group, Reason::none);
+  }
+  group->grid_x += call.shape.grid[0];
+  group->shared_bytes += call.kernel->kernel.shared_bytes();
+  group->cost = group->cost + call.prepared.cost + kMemberCost;
+  stamp(*launch, group->sequence);
+  for (const Access& access : launch->accesses) {
+    if (access.writes) access.storage->mark_device_newer();
+  }
+  group->members.push_back(std::move(launch));
+  return Step::done;
+}
+
+void LaunchWindow::hold(const Call& call) {
+  for (;;) {
+    switch (try_to_hold(call)) {
+      case Step::done:
+        return;
+      case Step::make_room: {
+        Failures failures;
+        {
+          const std::lock_guard issue(call.device.issue_lock());
+          issue_groups(call.device, detach(call.window, 1), failures);
+        }
+        throw_first(std::move(failures));
+        break;
+      }
+      case Step::upload:
+        bring_to_device(call);
+        break;
+    }
+  }
+}
+
+bool LaunchWindow::held_uses(DeviceWindow& window, const runtime::DeviceCopy& copy) const {
+  const std::lock_guard lock(window.lock);
+  if (window.groups.empty()) return false;
+  return std::max(copy.last_reader, copy.last_writer) >= window.groups.front()->sequence;
+}
+
+void LaunchWindow::bring_to_device(const Call& call) {
+  bool flush = false;
+  for (const detail::CallArgument& argument : call.arguments) {
+    if (!argument.storage || argument.storage->current_on(call.device)) continue;
+    if (argument.storage->on_other_device(call.device)) {
+      argument.storage->leave_device();
+    } else if (const runtime::DeviceCopy* copy = argument.storage->copy_on(call.device)) {
+      flush = flush || held_uses(call.window, *copy);  // W17
+    }
+  }
+  if (flush) issue_all();
+  const std::lock_guard issue(call.device.issue_lock());
+  try {
+    for (const detail::CallArgument& argument : call.arguments) {
+      if (argument.storage) argument.storage->make_current(call.device);
+    }
+  } catch (...) {
+    throw CallFailed{current_failure()};
+  }
+}
+
+void LaunchWindow::run_now(const Call& call) {
+  issue_all();  // W7
+  bring_to_device(call);
+  const std::lock_guard issue(call.device.issue_lock());
+  HeldLaunch launch;
+  try {
+    {
+      const std::lock_guard lock(call.window.lock);
+      capture(call, launch);
+    }
+    launch_single(call.device, launch);
+  } catch (...) {
+    throw CallFailed{current_failure()};
+  }
+  Counters::raise(counters_.issued);
+  for (const Access& access : launch.accesses) {
+    if (access.writes) access.storage->mark_device_newer();
+  }
+}
+
+std::uint64_t LaunchWindow::held_count() const {
+  std::uint64_t held = 0;
+  for (const auto& window : windows_) {
+    const std::lock_guard lock(window->lock);
+    for (const auto& group : window->groups) held += group->members.size();
+  }
+  return held;
+}
+
+void LaunchWindow::explain_pair(const Call& call, const Group& group, Reason reason) {
+  explain_.say({Decision::Kind::horizontal, reason == Reason::none, reason,
+                group.members.back()->kernel->kernel.name + "+" + call.kernel->kernel.name,
+                call.device.id(), ""});
+}
+
+}  // namespace salvo::window

@@ -1,0 +1,139 @@
+// The launch window: takes every launch, holds what may be held, and issues it in order.
+// SPDX-License-Identifier: MIT
+//
+// Locks, in the order they are taken: a device's issue lock (around driver work), its window lock
+// (around the groups it holds and the stamps of its allocations), a storage's transfer lock. The
+// window lock is never held across a driver call.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "runtime/core.hpp"
+#include "runtime/held_work.hpp"
+#include "salvo/detail/storage.hpp"
+#include "salvo/dims.hpp"
+#include "salvo/error.hpp"
+#include "window/counters.hpp"
+#include "window/explain.hpp"
+#include "window/fused_cache.hpp"
+#include "window/held_launch.hpp"
+#include "window/settings.hpp"
+
+namespace salvo::window {
+
+class LaunchWindow final : public runtime::HeldWork {
+ public:
+  explicit LaunchWindow(runtime::Core& core);
+
+  /// One launch call, from its checks to being held or run (W1-W15, W57). `arguments` are the
+  /// kernel's declared parameters in order.
+  void submit(runtime::DeviceState& device, const std::shared_ptr<KernelRecord>& kernel,
+              const Dims& dims, std::span<const detail::CallArgument> arguments);
+
+  void issue_all() override;
+  void issue(runtime::DeviceState& device) override;
+  /// Issues everything and makes the devices start (W22).
+  void flush();
+  /// Issues everything; a failure is kept for the next call that may throw (W21).
+  void issue_from_destructor() noexcept;
+  /// From here on launches run at once (W61).
+  void begin_exit() noexcept { exiting_ = true; }
+
+  Settings& settings() noexcept { return settings_; }
+  Counters& counters() noexcept { return counters_; }
+  Explain& explain() noexcept { return explain_; }
+  FusedCache& fused_cache() noexcept { return fused_cache_; }
+  std::uint64_t held_count() const;
+
+ private:
+  /// What one device holds.
+  struct DeviceWindow {
+    mutable std::mutex lock;
+    std::vector<std::unique_ptr<Group>> groups;  // by sequence
+    std::uint64_t last_sequence = 0;
+    std::vector<std::unique_ptr<Group>> spare_groups;
+    std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
+  };
+  using Failures = std::vector<Error>;
+
+  /// The call itself failed, as against a launch that was held before it.
+  struct CallFailed {
+    Error error;
+  };
+  struct Call {
+    runtime::DeviceState& device;
+    DeviceWindow& window;
+    const std::shared_ptr<KernelRecord>& kernel;
+    Prepared& prepared;
+    const Dims& dims;
+    runtime::LaunchShape shape;
+    std::span<const detail::CallArgument> arguments;
+  };
+
+  DeviceWindow& window_of(const runtime::DeviceState& device) {
+    return *windows_[device.ordinal()];
+  }
+
+  // Checks of a call (submit.cpp).
+  runtime::LaunchShape shape_of(runtime::DeviceState& device, KernelRecord& kernel,
+                                Prepared& prepared, const Dims& dims);
+  void check_arguments(const Call& call) const;
+
+  std::uint32_t automatic_block(runtime::DeviceState& device, KernelRecord& kernel);
+
+  // Holding (launch_window.cpp).
+  enum class Step : std::uint8_t { done, make_room, upload };
+  void hold(const Call& call);
+  /// Holds the launch, or says what must happen first. Takes the window lock.
+  Step try_to_hold(const Call& call);
+  void run_now(const Call& call);
+  /// Fills a launch from a call; spans without a copy on the device yet have none.
+  static void capture(const Call& call, HeldLaunch& launch);
+  /// The group a launch joins, or null for a new one; `reason` says why not the latest held group.
+  Group* find_group(const Call& call, const HeldLaunch& launch, Reason& reason);
+  Reason why_not_joined(const Call& call, const Group& group) const;
+  bool held_uses(DeviceWindow& window, const runtime::DeviceCopy& copy) const;
+  void bring_to_device(const Call& call);
+  static std::unique_ptr<HeldLaunch> spare_launch(DeviceWindow& window);
+  static Group& new_group(DeviceWindow& window);
+  void explain_pair(const Call& call, const Group& group, Reason reason);
+
+  // Issuing (issue.cpp); the device's issue lock is held.
+  void issue_groups(runtime::DeviceState& device, std::vector<std::unique_ptr<Group>> groups,
+                    Failures& failures);
+  void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
+  bool issue_fused(runtime::DeviceState& device, Group& group);
+  void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
+  void launch_single(runtime::DeviceState& device, HeldLaunch& launch);
+  std::vector<std::unique_ptr<Group>> detach(DeviceWindow& window, std::size_t most);
+  void recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups);
+  void issue_device(runtime::DeviceState& device, Failures& failures);
+  static void throw_first(Failures failures);
+  void throw_pending();
+
+  runtime::Core& core_;
+  Settings settings_;
+  Counters counters_;
+  Explain explain_;
+  FusedCache fused_cache_;
+  std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
+  std::atomic<bool> exiting_{false};
+  std::mutex pending_lock_;
+  Failures pending_;
+  std::atomic<bool> has_pending_{false};
+};
+
+/// Room that each member's first block and block count take in a fused launch (W37).
+inline constexpr runtime::ParameterCost kMemberCost{8, 2, 8};
+
+/// `failure` with the kernel and launch site added where it has none (W59).
+Error located(const Error& failure, const KernelRecord& kernel, const std::source_location& where);
+/// The exception in flight as an Error, whatever it is.
+Error current_failure();
+
+}  // namespace salvo::window

@@ -1,0 +1,55 @@
+// Words for the reasons that explain prints.
+// SPDX-License-Identifier: MIT
+#include <array>
+
+#include "salvo/window.hpp"
+
+namespace salvo {
+namespace {
+
+struct Words {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr std::array<Words, 27> kReasons{{
+    {"none", "applied"},
+    {"window_off", "the window is off"},
+    {"backend_off", "the window is off for this backend"},
+    {"cpu_device", "CPU devices are not deferred unless set_cpu_devices(true)"},
+    {"direct_backend", "this backend executes directly"},
+    {"paused", "a window::Pause is in scope"},
+    {"escaped", "it touches memory whose raw address was handed out"},
+    {"exiting", "the program is exiting"},
+    {"user_intrinsic", "it uses a registered intrinsic"},
+    {"live_value", "it reads a live host value"},
+    {"shared_size", "it uses dynamic shared memory"},
+    {"reads_grid_dim", "it reads grid_dim_x"},
+    {"no_fuse", "it is marked no_fuse"},
+    {"native_code", "it contains native code"},
+    {"warp_operation", "it uses warp operations without a pinned subgroup size"},
+    {"block_differs", "its block size differs"},
+    {"grid_differs", "its grid y or z differs"},
+    {"dependency", "it depends on a held launch"},
+    {"group_full", "the group is full"},
+    {"grid_limit", "the summed grid would pass the device's limit"},
+    {"shared_limit", "the summed shared memory would pass the device's limit"},
+    {"parameter_limit", "the parameters would pass the device's limit"},
+    {"slot_limit", "the argument slots would pass the device's limit"},
+    {"push_constant_limit", "the push constants would pass the device's limit"},
+    {"not_profitable", "fusing is expected to lose on this device"},
+    {"failed_before", "this combination failed before"},
+    {"build_failed", "the fused kernel failed; its members were issued one by one"},
+}};
+static_assert(kReasons.size() == static_cast<std::size_t>(Reason::build_failed) + 1);
+
+}  // namespace
+
+std::string_view name(Reason reason) noexcept {
+  return kReasons[static_cast<std::size_t>(reason)].name;
+}
+std::string_view describe(Reason reason) noexcept {
+  return kReasons[static_cast<std::size_t>(reason)].text;
+}
+
+}  // namespace salvo

@@ -1,0 +1,154 @@
+// The checks of a launch call: what is wrong with it is thrown here and leaves no trace (W57).
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "window/launch_window.hpp"
+
+namespace salvo::window {
+namespace {
+
+[[noreturn]] void refuse(const KernelRecord& kernel, const Dims& dims, std::string message) {
+  Error::Details details;
+  details.code = Errc::invalid_argument;
+  details.operation = "launch";
+  details.kernel = kernel.kernel.name;
+  details.message = std::move(message);
+  details.launch = SourceLocation::from(dims.where());
+  throw Error(std::move(details));
+}
+
+constexpr std::string_view kAxes = "xyz";
+
+}  // namespace
+
+runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, KernelRecord& kernel,
+                                            Prepared& prepared, const Dims& dims) {
+  const DeviceProperties& limits = device.properties();
+  runtime::LaunchShape shape;
+  if (dims.shared_bytes() < 0 || std::cmp_greater(dims.shared_bytes() + static_cast<std::int64_t>(
+                                                                            kernel.kernel.shared_bytes()),
+                                                  limits.shared_bytes_per_block)) {
+    refuse(kernel, dims, fmt::format("{} bytes of dynamic shared memory do not fit in {}'s {}",
+                                     dims.shared_bytes(), device.id(),
+                                     limits.shared_bytes_per_block));
+  }
+  shape.dynamic_shared_bytes = static_cast<std::uint32_t>(dims.shared_bytes());
+
+  std::array<std::int64_t, 3> block = dims.block_size();
+  std::array<std::int64_t, 3> grid = dims.grid_size();
+  if (dims.is_range()) {
+    if (dims.range() < 0) refuse(kernel, dims, fmt::format("over({}): negative", dims.range()));
+    if (dims.automatic_block()) {
+      if (prepared.block == 0) prepared.block = automatic_block(device, kernel);
+      block = {prepared.block, 1, 1};
+    }
+    const std::int64_t threads = block[0] > 0 ? block[0] : 1;
+    grid = {dims.range() / threads + (dims.range() % threads != 0), 1, 1};
+  }
+  std::uint64_t threads = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (block[axis] < 1 || std::cmp_greater(block[axis], limits.max_block[axis])) {
+      refuse(kernel, dims, fmt::format("block {} is {}; {} takes 1 to {}", kAxes[axis],
+                                       block[axis], device.id(), limits.max_block[axis]));
+    }
+    if (grid[axis] < 0 || std::cmp_greater(grid[axis], limits.max_grid[axis])) {
+      refuse(kernel, dims, fmt::format("grid {} is {}; {} takes 0 to {}", kAxes[axis], grid[axis],
+                                       device.id(), limits.max_grid[axis]));
+    }
+    threads *= static_cast<std::uint64_t>(block[axis]);
+    shape.block[axis] = static_cast<std::uint32_t>(block[axis]);
+    shape.grid[axis] = static_cast<std::uint32_t>(grid[axis]);
+  }
+  if (threads > limits.max_threads_per_block) {
+    refuse(kernel, dims, fmt::format("a block of {} threads; {} takes at most {}", threads,
+                                     device.id(), limits.max_threads_per_block));
+  }
+  // Global indexes are 32-bit.
+  if (std::uint64_t{shape.grid[0]} * shape.block[0] > std::numeric_limits<std::int32_t>::max()) {
+    refuse(kernel, dims, "more than 2^31 - 1 threads along x");
+  }
+  return shape;
+}
+
+std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, KernelRecord& kernel) {
+  if (const std::uint32_t usual = device.driver().preferred_block(nullptr)) return usual;
+  try {
+    return device.driver().preferred_block(
+        &device.executable(kernel.kernel, kernel.digest, runtime::TranslateOptions{false, 0}));
+  } catch (const Error&) {
+    // The device remembers the failed build and throws it again at issue (W58). The block must not
+    // depend on whether that happens, so the device's smallest usual size stands in.
+    return std::min<std::uint32_t>(64, device.properties().max_threads_per_block);
+  }
+}
+
+void LaunchWindow::check_arguments(const Call& call) const {
+  const ir::Kernel& kernel = call.kernel->kernel;
+  const std::size_t declared = kernel.parameters.size() - call.kernel->live.size();
+  if (call.arguments.size() != declared) {
+    refuse(*call.kernel, call.dims, fmt::format("{} arguments for {} parameters",
+                                                call.arguments.size(), declared));
+  }
+  for (std::size_t p = 0; p < declared; ++p) {
+    if (!kernel.parameters[p].is_span) continue;
+    const detail::CallArgument& argument = call.arguments[p];
+    if (argument.length > std::numeric_limits<std::int32_t>::max()) {
+      refuse(*call.kernel, call.dims,
+             fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
+                         argument.length));
+    }
+    if (argument.storage && argument.storage->bytes() >
+                                call.device.properties().max_allocation_bytes) {
+      refuse(*call.kernel, call.dims,
+             fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
+                         argument.storage->bytes(), call.device.id(),
+                         call.device.properties().max_allocation_bytes));
+    }
+  }
+}
+
+void LaunchWindow::submit(runtime::DeviceState& device,
+                          const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
+                          std::span<const detail::CallArgument> arguments) {
+  throw_pending();
+  Prepared* prepared = nullptr;
+  try {
+    prepared = &kernel->on(device);
+  } catch (const Error& failure) {
+    throw located(failure, *kernel, dims.where());
+  }
+  const Call call{device,   window_of(device), kernel,    *prepared,
+                  dims,     shape_of(device, *kernel, *prepared, dims), arguments};
+  check_arguments(call);
+  if (call.shape.grid[0] == 0 || call.shape.grid[1] == 0 || call.shape.grid[2] == 0) return;  // W35
+
+  const Reason refused = exiting_ ? Reason::exiting : settings_.why_not_held(device);
+  if (explain_.listening()) {
+    explain_.say({Decision::Kind::window, refused == Reason::none, refused, kernel->kernel.name,
+                  device.id(), ""});
+  }
+  Counters::raise(counters_.submitted);
+  try {
+    if (refused == Reason::none) {
+      hold(call);
+    } else {
+      counters_.refuse(refused);
+      run_now(call);
+    }
+  } catch (const CallFailed& failure) {
+    Counters::raise(counters_.failed);
+    throw located(failure.error, *kernel, dims.where());
+  } catch (...) {
+    // Somebody else's failure came up while room was made; this launch was not made (W60).
+    Counters::raise(counters_.failed);
+    throw;
+  }
+}
+
+}  // namespace salvo::window

@@ -1,0 +1,18 @@
+# The two kernels on every OpenCL device: two launches, one issued, as one fused group (W67).
+# SPDX-License-Identifier: MIT
+include(${CMAKE_CURRENT_LIST_DIR}/demo_json.cmake)
+run_demo(--program two-kernels)
+set(fused 0)
+foreach(k RANGE ${last})
+  row_matches(is_deferred ${k} planner always)
+  if(is_deferred)
+    row_matches(is_fused ${k} submitted 2 issued 1 fused_groups 1)
+    if(NOT is_fused)
+      message(FATAL_ERROR "row ${k} is not fused:\n${document}")
+    endif()
+    math(EXPR fused "${fused} + 1")
+  endif()
+endforeach()
+if(fused EQUAL 0)
+  message(FATAL_ERROR "no device held its launches:\n${document}")
+endif()

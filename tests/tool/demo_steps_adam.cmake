@@ -1,0 +1,15 @@
+# The Adam step over ResNet-50: 161 launches a round, the same bits, fewer of them issued.
+# SPDX-License-Identifier: MIT
+include(${CMAKE_CURRENT_LIST_DIR}/demo_json.cmake)
+run_demo(--program adam)
+foreach(k RANGE ${last})
+  row_matches(has_all ${k} submitted 161)
+  if(NOT has_all)
+    message(FATAL_ERROR "row ${k} is not a whole step:\n${document}")
+  endif()
+  row_matches(is_deferred ${k} planner always)
+  string(JSON issued GET "${document}" rows ${k} issued)
+  if(is_deferred AND NOT issued LESS 161)
+    message(FATAL_ERROR "row ${k} fused nothing:\n${document}")
+  endif()
+endforeach()

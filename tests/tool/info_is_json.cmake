@@ -1,0 +1,17 @@
+# `salvo info --json` names devices, backends with a reason for each missing one, and variables.
+# SPDX-License-Identifier: MIT
+execute_process(COMMAND ${TOOL} info --json OUTPUT_VARIABLE document COMMAND_ERROR_IS_FATAL ANY)
+string(JSON devices LENGTH "${document}" devices)
+string(JSON backends LENGTH "${document}" backends)
+string(JSON variables LENGTH "${document}" environment)
+if(devices EQUAL 0 OR backends EQUAL 0 OR variables EQUAL 0)
+  message(FATAL_ERROR "an empty list:\n${document}")
+endif()
+math(EXPR last "${backends} - 1")
+foreach(k RANGE ${last})
+  string(JSON available GET "${document}" backends ${k} available)
+  string(JSON reason GET "${document}" backends ${k} reason)
+  if(NOT available AND reason STREQUAL "")
+    message(FATAL_ERROR "backend ${k} is missing for no reason:\n${document}")
+  endif()
+endforeach()

@@ -1,0 +1,88 @@
+// The salvo command: reads the command line and turns failures into exit codes.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <salvo/error.hpp>
+
+#include "commands.hpp"
+#include "input_error.hpp"
+
+namespace salvo::tool {
+namespace {
+
+int complain(const char* what, int code) {
+  fmt::print(stderr, "salvo: {}\n", what);
+  return code;
+}
+
+// What the user named does not exist or cannot be read, as opposed to work that failed.
+bool is_bad_input(Errc code) {
+  return code == Errc::invalid_argument || code == Errc::no_device ||
+         code == Errc::bad_environment || code == Errc::io;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Compute kernels in C++ lambdas, fused at run time"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", SALVO_VERSION);
+
+  InfoOptions info_options;
+  CLI::App* info_command =
+      app.add_subcommand("info", "Devices, backends and environment variables");
+  info_command->add_flag("--json", info_options.json, "Print JSON");
+  info_command->add_flag("--env", info_options.only_environment, "Environment variables alone");
+
+  DemoOptions demo_options;
+  CLI::App* demo_command =
+      app.add_subcommand("demo", "Three programs on every device, window off and on, same bits");
+  demo_command->add_flag("--json", demo_options.json, "Print JSON");
+  demo_command->add_option("--device", demo_options.devices, "Device id such as OpenCL:0");
+  demo_command->add_option("--program", demo_options.programs, "two-kernels, adam or pyramid");
+  demo_command->add_option("--image", demo_options.image, "PNG or JPEG picture for the pyramid");
+  demo_command->add_option("--output", demo_options.output, "Folder for the pyramid's pictures")
+      ->capture_default_str();
+  demo_command->add_option("--make-picture", demo_options.make_picture,
+                           "Write the shipped picture to this file and stop");
+
+  SourceOptions source_options;
+  CLI::App* source_command =
+      app.add_subcommand("source", "A demo kernel as IR or as source for a target");
+  source_command->add_flag("--json", source_options.json, "Print JSON");
+  source_command->add_option("kernel", source_options.kernel, "Kernel; none lists them");
+  source_command->add_option("--target", source_options.target, "Backend's name, or ir")
+      ->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+    return complain(e.what(), kBadInput);
+  }
+  if (info_command->parsed()) return info(info_options);
+  if (demo_command->parsed()) return demo(demo_options);
+  return source(source_options);
+}
+
+int run_guarded(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const InputError& e) {
+    return complain(e.what(), kBadInput);
+  } catch (const Error& e) {
+    const int code = complain(e.what(), is_bad_input(e.code()) ? kBadInput : kFailure);
+    if (!e.log().empty()) fmt::print(stderr, "{}\n", e.log());
+    return code;
+  } catch (const std::exception& e) {
+    return complain(e.what(), kFailure);
+  }
+}
+
+}  // namespace
+}  // namespace salvo::tool
+
+int main(int argc, char** argv) {
+  return salvo::tool::run_guarded(argc, argv);
+}
