@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/registry.hpp"
 
-#include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 
 namespace salvo::backends {
@@ -10,7 +9,6 @@ namespace salvo::backends {
 std::vector<std::unique_ptr<runtime::Backend>> built_in() {
   std::vector<std::unique_ptr<runtime::Backend>> all;
   all.push_back(opencl::make_backend());
-  all.push_back(interpreter::make_backend());
   return all;
 }
 

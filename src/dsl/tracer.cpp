@@ -62,9 +62,23 @@ class Activation {
   Activation& operator=(const Activation&) = delete;
 };
 
-void drop_unread(ir::Kernel& kernel, const std::vector<bool>& unread) {
+/// Takes out the loads that nobody read; the other nodes move up, in order.
+void drop_unread(ir::Kernel& kernel, std::vector<bool> unread) {
+  unread.resize(kernel.nodes.size());
+  std::vector<ValueId> moved(kernel.nodes.size(), ir::kNoValue);
+  std::vector<ir::Node> kept;
+  for (ValueId id = 0; id < kernel.nodes.size(); ++id) {
+    if (unread[id]) continue;
+    moved[id] = static_cast<ValueId>(kept.size());
+    kept.push_back(std::move(kernel.nodes[id]));
+  }
+  for (ir::Node& node : kept) {
+    for (ValueId& operand : node.inputs()) operand = moved[operand];
+  }
+  kernel.nodes = std::move(kept);
   for (auto& block : kernel.blocks) {
-    std::erase_if(block.nodes, [&](ValueId id) { return id < unread.size() && unread[id]; });
+    std::erase_if(block.nodes, [&](ValueId id) { return unread[id]; });
+    for (ValueId& id : block.nodes) id = moved[id];
   }
 }
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <type_traits>
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace salvo::ir {

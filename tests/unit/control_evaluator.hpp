@@ -55,6 +55,11 @@ class ControlEvaluator {
     return values_[node.operands[i]];
   }
 
+  std::uint32_t bits(const ir::Node& node, std::size_t i) const {
+    return static_cast<std::uint32_t>(operand(node, i));
+  }
+  static std::int32_t wrap(std::uint32_t bits) { return static_cast<std::int32_t>(bits); }
+
   Exit execute(ir::ValueId id) {
     if (++steps_ > 1'000'000) throw std::runtime_error("kernel does not end");
     const ir::Node& node = kernel_.node(id);
@@ -124,9 +129,9 @@ class ControlEvaluator {
       case ir::Op::VarGet:
         return variables_[node.index];
       case ir::Op::Add:
-        return operand(node, 0) + operand(node, 1);
+        return wrap(bits(node, 0) + bits(node, 1));
       case ir::Op::Mul:
-        return operand(node, 0) * operand(node, 1);
+        return wrap(bits(node, 0) * bits(node, 1));
       case ir::Op::And:
         return operand(node, 0) & operand(node, 1);
       case ir::Op::Lt:

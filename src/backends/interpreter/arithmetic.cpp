@@ -83,10 +83,6 @@ struct Rem {
     }
     return a % b;
   }
-  template <Floating T>
-  static T apply(T a, T b) {
-    return std::fmod(a, b);
-  }
 };
 
 struct Abs {

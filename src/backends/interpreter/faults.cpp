@@ -1,8 +1,10 @@
-// Words for what the interpreter finds wrong, with the place in the kernel and the thread.
+// Words for what the interpreter finds wrong: names of elements and threads, and the error itself.
 // SPDX-License-Identifier: MIT
 #include "backends/interpreter/faults.hpp"
 
 #include <fmt/format.h>
+
+#include <utility>
 
 namespace salvo::backends::interpreter {
 
@@ -17,26 +19,16 @@ std::string to_string(const ThreadPlace& place) {
                      place.thread[2], place.block[0], place.block[1], place.block[2]);
 }
 
-std::string short_location(const ir::Kernel& kernel, const ir::Node& node) {
-  if (node.location == ir::kNone) return {};
-  const ir::Location& location = kernel.locations[node.location];
-  const std::size_t slash = location.file.find_last_of("/\\");
-  return fmt::format("{}:{}", location.file.substr(slash == std::string::npos ? 0 : slash + 1),
-                     location.line);
-}
-
-Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, const std::string& what,
-               const std::string& tail) {
-  const std::string location = short_location(kernel, node);
+Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, std::string message) {
   Error::Details details;
   details.code = code;
-  details.message = fmt::format("{}{}{}{}", what, location.empty() ? "" : " at ", location, tail);
+  details.message = std::move(message);
   details.backend = "Interpreter";
   details.operation = code == Errc::check_failed ? "launch" : "build";
   details.kernel = kernel.name;
   if (node.location != ir::kNone) {
-    const ir::Location& place = kernel.locations[node.location];
-    details.source = {place.file, place.line};
+    const ir::Location& location = kernel.locations[node.location];
+    details.source = {location.file, location.line};
   }
   return Error(std::move(details));
 }

@@ -1,4 +1,4 @@
-// Words for what the interpreter finds wrong, with the place in the kernel and the thread.
+// Words for what the interpreter finds wrong: names of elements and threads, and the error itself.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,11 +24,7 @@ std::string element_name(const ir::Kernel& kernel, const ir::Node& node, const s
 /// "thread (1,0,0) of block (4,0,0)"
 std::string to_string(const ThreadPlace& place);
 
-/// "stencil.cpp:12", without folders; empty where the location is not known.
-std::string short_location(const ir::Kernel& kernel, const ir::Node& node);
-
-/// An error of `node`: "WHAT at FILE:LINE" and then `tail`.
-Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, const std::string& what,
-               const std::string& tail = "");
+/// An error of `node`, whose place in the kernel it carries.
+Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, std::string message);
 
 }  // namespace salvo::backends::interpreter

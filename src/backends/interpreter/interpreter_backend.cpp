@@ -109,6 +109,7 @@ class InterpreterDriver final : public runtime::DeviceDriver {
   }
 
   std::uint32_t preferred_block(const runtime::Executable*) const override { return 256; }
+  runtime::ParameterCost parameter_cost(const ir::Kernel&) const override { return {}; }
 
   runtime::Queue& queue() noexcept override { return queue_; }
 

@@ -11,6 +11,17 @@ namespace {
 
 std::uint32_t thread_count(const runtime::Dim3& block) { return block[0] * block[1] * block[2]; }
 
+/// Keeps the threads whose condition holds; returns how many.
+std::uint32_t keep_if(std::uint32_t* index, std::uint32_t count, const std::uint64_t* condition) {
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t lane = index[i];
+    index[kept] = lane;
+    kept += condition[lane] != 0 ? 1 : 0;
+  }
+  return kept;
+}
+
 }  // namespace
 
 Machine::Machine(const LaunchState& launch, std::uint32_t worker)
@@ -81,7 +92,7 @@ void Machine::execute(const Instruction& instruction, Active& active, std::uint3
     case ir::Op::VarGet: get_variable(instruction, lanes_of(active)); break;
     case ir::Op::VarSet: set_variable(instruction, lanes_of(active)); break;
     case ir::Op::Param:
-    case ir::Op::Length: fill_slotted(instruction, lanes_of(active)); break;
+    case ir::Op::Length: fill_argument(instruction, lanes_of(active)); break;
     default:
       if (ir::is_warp(instruction.op)) {
         warp_operation(instruction, active);
@@ -118,10 +129,7 @@ void Machine::run_for(const Instruction& instruction, const Active& active, std:
   std::copy_n(active.index, active.count, looping.index);
   while (true) {
     instruction.compare(counter, limit, nullptr, spare_, lanes_of(looping));
-    looping.count = static_cast<std::uint32_t>(
-        std::remove_if(looping.index, looping.index + looping.count,
-                       [&](std::uint32_t lane) { return spare_[lane] == 0; }) -
-        looping.index);
+    looping.count = keep_if(looping.index, looping.count, spare_);
     if (looping.count == 0) return;
     count_step(instruction);
     Active body{list(level, 1), looping.count};
@@ -137,20 +145,16 @@ void Machine::run_while(const Instruction& instruction, const Active& active, st
   const std::uint64_t* condition = row(instruction.operands[0]);
   Active looping{list(level, 0), active.count};
   std::copy_n(active.index, active.count, looping.index);
-  while (looping.count != 0) {
+  while (true) {
     count_step(instruction);
+    run(node.blocks[0], looping, level + 1);  // a condition has no jumps: nobody is lost here
+    looping.count = keep_if(looping.index, looping.count, condition);
+    if (looping.count == 0) return;
     Active body{list(level, 1), looping.count};
-    std::copy_n(looping.index, looping.count, body.index);
-    run(node.blocks[0], body, level + 1);
-    take_up(looping);
-    looping.count = static_cast<std::uint32_t>(
-        std::remove_if(looping.index, looping.index + looping.count,
-                       [&](std::uint32_t lane) { return condition[lane] == 0; }) -
-        looping.index);
-    body.count = looping.count;
     std::copy_n(looping.index, looping.count, body.index);
     run(node.blocks[1], body, level + 1);
     take_up(looping);
+    if (looping.count == 0) return;
   }
 }
 
@@ -221,9 +225,9 @@ void Machine::get_variable(const Instruction& instruction, Lanes lanes) {
   std::uint64_t* out = row(instruction.out);
   lanes.each([&](std::uint32_t lane) {
     if (set[lane] == 0) {
-      fault(instruction, lane,
-            "uninitialised read of variable " +
-                launch_.code.kernel().variables[node.index].name);
+      fault(instruction, "uninitialised read of variable " +
+                             launch_.code.kernel().variables[node.index].name + ", by " +
+                             to_string(place_of(lane)));
     }
     out[lane] = value[lane];
   });

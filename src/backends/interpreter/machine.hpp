@@ -86,7 +86,7 @@ class Machine {
 
   // Leaves (machine_leaves.cpp).
   void fill_leaf(const Instruction& instruction);
-  void fill_slotted(const Instruction& instruction, Lanes lanes);
+  void fill_argument(const Instruction& instruction, Lanes lanes);
   std::uint32_t argument_of(const Instruction& instruction, std::uint32_t lane) const;
 
   // Memory (machine_memory.cpp).
@@ -107,8 +107,7 @@ class Machine {
   void reduce(const Instruction& instruction, std::uint32_t first, std::uint32_t size);
 
   // Faults (machine_faults.cpp).
-  [[noreturn]] void fault(const Instruction& instruction, std::uint32_t lane,
-                          const std::string& what, const std::string& after = "") const;
+  [[noreturn]] void fault(const Instruction& instruction, std::string message) const;
   [[noreturn]] void fault_bounds(const Instruction& instruction, std::uint32_t lane,
                                  std::uint64_t length) const;
   [[noreturn]] void fault_unwritten(const Instruction& instruction, std::uint32_t lane,
@@ -121,6 +120,7 @@ class Machine {
   [[noreturn]] void fault_steps(const Instruction& instruction) const;
   std::string element_text(const Instruction& instruction, std::uint32_t lane) const;
   std::string other_party(const Conflict& other) const;
+  ThreadPlace place_of(std::uint32_t lane) const;
   std::array<std::uint32_t, 3> thread_at(std::uint32_t lane) const;
   std::array<std::uint32_t, 3> block_at(std::uint64_t linear) const;
 

@@ -17,11 +17,9 @@ std::string_view access_word(ir::Op op) {
 
 }  // namespace
 
-void Machine::fault(const Instruction& instruction, std::uint32_t lane, const std::string& what,
-                    const std::string& after) const {
-  const ThreadPlace place{thread_at(lane), block_at(block_)};
-  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed, what,
-                 fmt::format(", by {}{}", to_string(place), after));
+void Machine::fault(const Instruction& instruction, std::string message) const {
+  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed,
+                 std::move(message));
 }
 
 std::string Machine::element_text(const Instruction& instruction, std::uint32_t lane) const {
@@ -37,35 +35,34 @@ void Machine::fault_bounds(const Instruction& instruction, std::uint32_t lane,
   const std::uint64_t slot = row(instruction.operands[0])[lane];
   const bool negative = instruction.operand_type != ir::Scalar::U64 &&
                         as_signed(slot, instruction.index_is_i32) < 0;
-  fault(instruction, lane,
-        fmt::format("{} of {} {} its {} elements", access_word(instruction.op),
-                    element_text(instruction, lane), negative ? "before" : "past", length));
+  fault(instruction,
+        fmt::format("{} of {} {} its {} elements, by {}", access_word(instruction.op),
+                    element_text(instruction, lane), negative ? "before" : "past", length,
+                    to_string(place_of(lane))));
 }
 
 void Machine::fault_unwritten(const Instruction& instruction, std::uint32_t lane,
                               std::uint64_t length) const {
-  fault(instruction, lane,
-        fmt::format("uninitialised {} of {} (of {} elements)", access_word(instruction.op),
-                    element_text(instruction, lane), length));
+  fault(instruction,
+        fmt::format("uninitialised {} of {} (of {} elements), by {}", access_word(instruction.op),
+                    element_text(instruction, lane), length, to_string(place_of(lane))));
 }
 
 void Machine::fault_race(const Instruction& instruction, std::uint32_t lane, std::uint64_t length,
                          const Conflict& other) const {
-  const std::string_view kind = other.kind == AccessKind::Read    ? "a read"
-                                : other.kind == AccessKind::Write ? "a write"
-                                                                  : "an atomic";
-  fault(instruction, lane,
-        fmt::format("race on {} (of {} elements): {}", element_text(instruction, lane), length,
-                    access_word(instruction.op)),
-        fmt::format(", and {} by {}", kind, other_party(other)));
+  const std::string_view kind = other.kind == AccessKind::Read    ? "read"
+                                : other.kind == AccessKind::Write ? "write"
+                                                                  : "atomic";
+  fault(instruction,
+        fmt::format("race on {} (of {} elements): {} by {} and{} {} by {}",
+                    element_text(instruction, lane), length, kind, other_party(other),
+                    other.same_block ? ", with no barrier between," : "",
+                    access_word(instruction.op), to_string(place_of(lane))));
 }
 
 std::string Machine::other_party(const Conflict& other) const {
   if (other.same_block) {
-    if (!other.thread_known) return "other threads of the block with no barrier between";
-    const auto thread = thread_at(other.thread);
-    return fmt::format("thread ({},{},{}) of the block with no barrier between", thread[0],
-                       thread[1], thread[2]);
+    return other.thread_known ? to_string(place_of(other.thread)) : "other threads of the block";
   }
   if (!other.thread_known || block_starts_.empty()) return "another block";
   const auto after = std::upper_bound(block_starts_.begin(), block_starts_.end(), other.moment);
@@ -76,22 +73,21 @@ std::string Machine::other_party(const Conflict& other) const {
 void Machine::fault_divergence(const Instruction& instruction, const Active& active,
                                std::uint32_t first, std::uint32_t size,
                                std::string_view group) const {
-  const std::uint32_t* end = active.index + active.count;
-  const std::uint32_t* own = std::lower_bound(active.index, end, first);
+  const std::uint32_t* begin = active.index;
+  const std::uint32_t* end = begin + active.count;
+  const std::uint32_t* own = std::lower_bound(begin, end, first);
   const std::uint32_t* own_end = std::lower_bound(own, end, first + size);
   std::uint32_t missing = first;
   for (const std::uint32_t* lane = own; lane != own_end && *lane == missing; ++lane) ++missing;
-  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed,
-                 fmt::format("{} reached by {} of the {} threads of its {}",
-                             ir::name(instruction.op), own_end - own, size, group),
-                 ", not by " + to_string(ThreadPlace{thread_at(missing), block_at(block_)}));
+  fault(instruction, fmt::format("{} reached by {} of the {} threads of its {}, not by {}",
+                                 ir::name(instruction.op), own_end - own, size, group,
+                                 to_string(place_of(missing))));
 }
 
 void Machine::fault_steps(const Instruction& instruction) const {
   const auto block = block_at(block_);
-  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed,
-                 fmt::format("more than {} steps", max_steps_),
-                 fmt::format(", in block ({},{},{})", block[0], block[1], block[2]));
+  fault(instruction, fmt::format("more than {} steps in block ({},{},{})", max_steps_, block[0],
+                                 block[1], block[2]));
 }
 
 }  // namespace salvo::backends::interpreter

@@ -13,11 +13,6 @@ std::uint64_t mask_to(ir::Scalar type, std::uint64_t bits) {
   return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
 }
 
-/// Length of an array of the kernel; with a span, that of its argument.
-std::uint64_t length_of(const ir::Memory& memory, const runtime::LaunchShape& shape) {
-  return memory.count != 0 ? memory.count : shape.dynamic_shared_bytes / memory.element.size;
-}
-
 }  // namespace
 
 std::uint32_t Machine::argument_of(const Instruction& instruction, std::uint32_t lane) const {
@@ -31,14 +26,14 @@ std::uint32_t Machine::argument_of(const Instruction& instruction, std::uint32_t
   const std::uint32_t slots = kernel.parameters[parameter].slots;
   if (slot >= slots) {
     throw fault_at(kernel, node, Errc::invalid_kernel,
-                   fmt::format("slot {} of {} past its {} arguments", slot,
-                               kernel.parameters[parameter].name, slots),
-                   ", by " + to_string(ThreadPlace{thread_at(lane), block_at(block_)}));
+                   fmt::format("slot {} of {} past its {} arguments, by {}", slot,
+                               kernel.parameters[parameter].name, slots,
+                               to_string(place_of(lane))));
   }
   return first + static_cast<std::uint32_t>(slot);
 }
 
-void Machine::fill_slotted(const Instruction& instruction, Lanes lanes) {
+void Machine::fill_argument(const Instruction& instruction, Lanes lanes) {
   std::uint64_t* out = row(instruction.out);
   const bool is_length = instruction.op == ir::Op::Length;
   const ir::Scalar type =
@@ -53,7 +48,6 @@ void Machine::fill_slotted(const Instruction& instruction, Lanes lanes) {
 
 void Machine::fill_leaf(const Instruction& instruction) {
   const ir::Node& node = node_of(instruction);
-  const ir::Kernel& kernel = launch_.code.kernel();
   const runtime::LaunchShape& shape = launch_.shape;
   const Lanes all{nullptr, threads_};
   std::uint64_t* out = row(instruction.out);
@@ -62,14 +56,8 @@ void Machine::fill_leaf(const Instruction& instruction) {
   };
   switch (node.op) {
     case ir::Op::Constant: fill(mask_to(node.type, node.literal)); break;
-    case ir::Op::Param: fill_slotted(instruction, all); break;
-    case ir::Op::Length:
-      if (kernel.memories[node.memory].space == ir::Space::Global) {
-        fill_slotted(instruction, all);
-      } else {
-        fill(length_of(kernel.memories[node.memory], shape));
-      }
-      break;
+    case ir::Op::Param:
+    case ir::Op::Length: fill_argument(instruction, all); break;
     case ir::Op::ThreadIdx:
       all.each([&](std::uint32_t lane) { out[lane] = thread_at(lane)[node.axis]; });
       break;
@@ -91,6 +79,10 @@ void Machine::fill_leaf(const Instruction& instruction) {
     case ir::Op::WarpSize: fill(launch_.options.warp_size); break;
     default: break;  // no other operation is a leaf
   }
+}
+
+ThreadPlace Machine::place_of(std::uint32_t lane) const {
+  return {thread_at(lane), block_at(block_)};
 }
 
 std::array<std::uint32_t, 3> Machine::thread_at(std::uint32_t lane) const {

@@ -75,13 +75,15 @@ Machine::Target Machine::target_of(const Instruction& instruction, std::uint32_t
 
 template <class Word, AccessKind kKind, class Body>
 void Machine::each_access(const Instruction& instruction, Lanes lanes, Body&& body) {
-  const ir::Node& node = node_of(instruction);
-  const bool differs = instruction.has_slot ||
-                       launch_.code.kernel().memories[node.memory].space == ir::Space::Local;
+  const ir::Space space = launch_.code.kernel().memories[node_of(instruction).memory].space;
+  const bool differs = instruction.has_slot || space == ir::Space::Local;
   const std::uint64_t* indices = row(instruction.operands[0]);
   StripeGuard guard(launch_.stripes);
   Target target;
   if (!differs) target = target_of(instruction, 0);
+  // Shared memory is another one in each block: what earlier blocks did to it is void.
+  Accessor who = who_;
+  if (space == ir::Space::Shared) who.launch_from = who.block_from;
   lanes.each([&](std::uint32_t lane) {
     if (differs) target = target_of(instruction, lane);
     // A negative index is a huge one here, past any length.
@@ -95,7 +97,7 @@ void Machine::each_access(const Instruction& instruction, Lanes lanes, Body&& bo
       fault_unwritten(instruction, lane, target.length);
     }
     if (target.races != nullptr) {
-      const Conflict other = target.races->access(kKind, at, sizeof(Word), lane, who_);
+      const Conflict other = target.races->access(kKind, at, sizeof(Word), lane, who);
       if (other) fault_race(instruction, lane, target.length, other);
     }
     body(lane, target.data + at);

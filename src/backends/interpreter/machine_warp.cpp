@@ -69,9 +69,9 @@ void Machine::shuffle(const Instruction& instruction, std::uint32_t first, std::
     }
     if (shifts && (source < 0 || source >= warp_size)) source = lane;
     if (source < 0 || source >= size) {
-      fault(instruction, first + lane,
-            fmt::format("{} from lane {} of a warp with {} active lanes", ir::name(instruction.op),
-                        source, size));
+      fault(instruction, fmt::format("{} from lane {} of a warp with {} active lanes, by {}",
+                                     ir::name(instruction.op), source, size,
+                                     to_string(place_of(first + lane))));
     }
     out[lane] = value[source];
   }

@@ -121,6 +121,7 @@ class OpenclDevice final : public runtime::DeviceDriver {
                                              const runtime::Program& program,
                                              std::span<const std::byte> cached) override;
   std::uint32_t preferred_block(const runtime::Executable* executable) const override;
+  runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) const override;
 
   runtime::Queue& queue() noexcept override { return *queue_; }
   void launch(runtime::Queue& queue, runtime::Executable& executable, const LaunchShape& shape,
@@ -287,8 +288,21 @@ std::unique_ptr<runtime::Executable> OpenclDevice::build(const ir::Kernel& kerne
   return executable;
 }
 
+runtime::ParameterCost OpenclDevice::parameter_cost(const ir::Kernel& kernel) const {
+  constexpr std::uint64_t kSpan = 24;  // buffer, byte offset, length
+  runtime::ParameterCost cost;
+  for (const ir::Parameter& parameter : kernel.parameters) {
+    const std::uint64_t one =
+        parameter.is_span ? kSpan : std::max<std::uint64_t>(4, ir::size_of(parameter.type));
+    cost.bytes += one * parameter.slots;
+  }
+  return cost;
+}
+
 std::uint32_t OpenclDevice::preferred_block(const runtime::Executable* executable) const {
   const DeviceProperties& device = facts_.properties;
+  // On a CPU most kernels are serialised, and then a block has no limit of the kernel's own.
+  if (!executable && !device.is_cpu) return 0;
   std::uint64_t limit = std::min<std::uint64_t>(device.max_threads_per_block, device.max_block[0]);
   if (executable) limit = std::min<std::uint64_t>(limit, executable->max_threads_per_block());
   // A CPU pays for each block and gains nothing from small ones; a GPU needs many to fill it.

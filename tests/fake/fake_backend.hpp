@@ -1,0 +1,84 @@
+// A recording backend for tests: runs kernels for real on the interpreter, notes every driver call,
+// and fails the calls it is told to.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/backend.hpp"
+
+namespace salvo::tests {
+
+enum class Driver : std::uint8_t {
+  allocate,
+  release,
+  build,
+  launch,
+  write,
+  read,
+  copy,
+  submit,
+  finish,
+};
+
+struct DriverCall {
+  Driver what;
+  std::string kernel;  // build, launch
+  runtime::LaunchShape shape;
+  std::size_t bytes = 0;
+  std::uint32_t device = 0;
+};
+
+/// What a test sees and steers of a fake backend; shared with its devices. Thread-safe.
+class FakeControl {
+ public:
+  std::vector<DriverCall> calls() const;
+  std::size_t count(Driver what) const;
+  /// Names of the kernels launched so far, in order.
+  std::vector<std::string> launched() const;
+  void clear();
+
+  /// Lets the `nth` call of this kind from now on fail (1 is the next), once. With a kernel's name
+  /// only calls for kernels whose name contains it count.
+  void fail(Driver what, std::uint32_t nth = 1, std::string kernel = "",
+            Errc code = Errc::launch_failed);
+  bool all_faults_struck() const;
+
+  void note(DriverCall call);  // called by the fake driver; throws the fault that is due
+
+ private:
+  struct Fault {
+    Driver what;
+    std::uint32_t left;
+    std::string kernel;
+    Errc code;
+  };
+  mutable std::mutex lock_;
+  std::vector<DriverCall> calls_;
+  std::vector<Fault> faults_;
+};
+
+struct FakeOptions {
+  std::string backend = "HIP";
+  std::uint32_t devices = 1;
+  bool jit = true;
+  /// Changes what the devices report.
+  std::function<void(DeviceProperties&)> adjust;
+  /// Replaces the cost of parameters: by default 16 bytes and 2 slots a span, 8 and 1 a scalar.
+  std::function<runtime::ParameterCost(const ir::Kernel&)> cost;
+  /// Largest block of a kernel once it is built; 0 for the device's.
+  std::function<std::uint32_t(const ir::Kernel&)> max_threads;
+  /// Why the backend is missing; set, it opens without devices.
+  std::optional<std::string> missing;
+};
+
+std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,
+                                                    FakeOptions options = {});
+
+}  // namespace salvo::tests
