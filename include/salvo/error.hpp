@@ -50,6 +50,8 @@ class Error : public std::runtime_error {
     std::string kernel{};        // or empty
     SourceLocation launch{};     // where the launch was made; of a deferred launch too (W59)
     SourceLocation source{};     // line in the kernel, where known
+    /// The device may have run some of it: nothing is tried again (W62).
+    bool may_have_started = false;
     std::string log{};           // the device compiler's, unabridged
   };
   explicit Error(Details details);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/registry.hpp"
 
+#include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 
 namespace salvo::backends {
@@ -9,6 +10,7 @@ namespace salvo::backends {
 std::vector<std::unique_ptr<runtime::Backend>> built_in() {
   std::vector<std::unique_ptr<runtime::Backend>> all;
   all.push_back(opencl::make_backend());
+  all.push_back(interpreter::make_backend());
   return all;
 }
 

@@ -6,9 +6,10 @@
 // ordinary ir::Kernel. Every call may throw salvo::Error unless it is noexcept. An error thrown
 // here carries backend and operation; the caller adds kernel and launch site.
 //
-// Threads: the runtime calls `launch`, `write`, `read`, `copy`, `submit` and `finish` of one device
-// from one thread at a time (it holds the device's issue lock); `allocate`, `release`, `translate`
-// and `build` may be called from several.
+// Threads: the runtime makes the calls that take a queue, of one device, from one thread at a time
+// (it holds the device's issue lock), but that thread changes: a driver whose API has a current
+// context binds it inside. `allocate`, `release`, `translate` and `build` may be called from several
+// threads at once, `release` also from destructors. A driver never calls back into the runtime.
 #pragma once
 
 #include <array>
@@ -30,13 +31,18 @@ namespace salvo::runtime {
 /// Device memory, as the backend names it. Never reused while the runtime holds it.
 struct Buffer {
   std::uintptr_t handle = 0;  // cl_mem, CUdeviceptr, index ...; 0 is no buffer
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;      // as asked for
+  std::uint64_t address = 0;  // what a kernel would see; 0 where the API has no addresses
   explicit operator bool() const noexcept { return handle != 0; }
 };
 
+/// How a launch touches a span: what a backend orders its commands by. Unknown is read_write.
+enum class Touch : std::uint8_t { none, read, write, read_write };
+
 /// One argument of a launch: the parameters' in order, `slots` consecutive ones for a table.
 struct Argument {
-  Buffer buffer;                 // span; an empty span may have none
+  Buffer buffer{};               // span; an empty span may have none
+  Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
   std::uint64_t byte_offset = 0; // span: first byte of the view within the buffer
   std::uint64_t length = 0;      // span: elements
   std::uint64_t bits = 0;        // scalar: its bytes, zero-extended, in the parameter's own type
@@ -48,6 +54,8 @@ struct LaunchShape {
   Dim3 grid{1, 1, 1};   // blocks
   Dim3 block{1, 1, 1};  // threads of a block
   std::uint32_t dynamic_shared_bytes = 0;
+  /// Names this launch in failures that the API reports later (W77, W81).
+  std::uint64_t ticket = 0;
 };
 
 /// What the device compiler is handed: text or binary made from IR, without any device present.
@@ -95,6 +103,27 @@ class Queue {
   virtual ~Queue() = default;
 };
 
+/// A point in a queue's work, to wait for or to time. Destroyed when nothing waits for it.
+class Event {
+ public:
+  virtual ~Event() = default;
+};
+
+/// Host memory the device reaches directly.
+struct HostBlock {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  std::uintptr_t handle = 0;  // the backend's own
+};
+
+/// Source that a user brings, for run_source and raw kernels (R9, R10).
+struct UserSource {
+  std::string language;  // "OpenCL C", "CUDA C", "PTX", "SPIR-V" ...
+  std::string code;
+  std::string entry;
+  std::vector<std::string> options;
+};
+
 /// One device of a backend.
 class DeviceDriver {
  public:
@@ -135,6 +164,38 @@ class DeviceDriver {
   virtual void submit(Queue& queue) = 0;
   /// Waits for everything queued.
   virtual void finish(Queue& queue) = 0;
+
+  /// What, besides DeviceProperties::driver_version, decides the bytes that `build` makes: compiler
+  /// version, architecture. Part of every disk-cache key (W73).
+  virtual std::string build_identity() const { return {}; }
+
+  // What follows is optional: the defaults (backend.cpp) throw Errc::unsupported, naming the call.
+  // A backend that lacks one is listed with its reason in the conformance suite.
+
+  // Streams and events (R7). A queue is ordered in itself; queues are ordered by events only.
+  virtual std::unique_ptr<Queue> make_queue(int priority);
+  virtual std::unique_ptr<Event> make_event();
+  virtual void record(Queue& queue, Event& event);
+  virtual void wait(Queue& queue, Event& event);  // later work of the queue waits
+  virtual void wait(Event& event);                // the caller waits
+  virtual bool reached(Event& event);
+  /// Milliseconds on the device's clock between two recorded events (R8); waits for the later.
+  virtual double elapsed_ms(Event& first, Event& second);
+
+  // Pinned and registered host memory (R6).
+  virtual HostBlock allocate_host(std::size_t bytes);
+  virtual void release_host(HostBlock block) noexcept;
+  virtual HostBlock register_host(void* data, std::size_t bytes);
+  virtual void unregister_host(HostBlock block) noexcept;
+  /// Copies that return at once; the block stays untouched until an event says so.
+  virtual void write_async(Queue& queue, Buffer to, std::size_t offset, const HostBlock& from,
+                           std::size_t from_offset, std::size_t bytes);
+  virtual void read_async(Queue& queue, const HostBlock& to, std::size_t to_offset, Buffer from,
+                          std::size_t offset, std::size_t bytes);
+
+  /// Compiles what the user wrote. Arguments of its launches are passed as they are: spans as the
+  /// language's pointer, scalars by value.
+  virtual std::unique_ptr<Executable> build_source(const UserSource& source);
 };
 
 /// Why a backend cannot be used: the paths tried and the driver's words.

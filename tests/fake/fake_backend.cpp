@@ -65,9 +65,9 @@ namespace {
 
 class FakeExecutable final : public runtime::Executable {
  public:
-  FakeExecutable(std::unique_ptr<runtime::Executable> inner, std::string kernel,
+  FakeExecutable(std::unique_ptr<runtime::Executable> real, std::string name,
                  std::uint32_t max_threads)
-      : inner(std::move(inner)), kernel(std::move(kernel)), max_threads_(max_threads) {}
+      : inner(std::move(real)), kernel(std::move(name)), max_threads_(max_threads) {}
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads_; }
 
   const std::unique_ptr<runtime::Executable> inner;

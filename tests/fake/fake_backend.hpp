@@ -69,13 +69,13 @@ struct FakeOptions {
   std::uint32_t devices = 1;
   bool jit = true;
   /// Changes what the devices report.
-  std::function<void(DeviceProperties&)> adjust;
+  std::function<void(DeviceProperties&)> adjust{};
   /// Replaces the cost of parameters: by default 16 bytes and 2 slots a span, 8 and 1 a scalar.
-  std::function<runtime::ParameterCost(const ir::Kernel&)> cost;
+  std::function<runtime::ParameterCost(const ir::Kernel&)> cost{};
   /// Largest block of a kernel once it is built; 0 for the device's.
-  std::function<std::uint32_t(const ir::Kernel&)> max_threads;
+  std::function<std::uint32_t(const ir::Kernel&)> max_threads{};
   /// Why the backend is missing; set, it opens without devices.
-  std::optional<std::string> missing;
+  std::optional<std::string> missing{};
 };
 
 std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,

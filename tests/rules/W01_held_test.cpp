@@ -35,12 +35,13 @@ TEST(W02Defaults, W2_HoldsOnExactlyTheBackendsOfTheRule) {
 
 class CpuDevice : public ::testing::Test {
  protected:
-  FakeRuntime fake{FakeOptions{.backend = "OpenCL", .adjust = [](DeviceProperties& device) {
-                                 device.is_cpu = true;
+  FakeRuntime fake{FakeOptions{.backend = "OpenCL", .adjust = [](DeviceProperties& d) {
+                                 d.is_cpu = true;
                                }}};
   Device device = fake.device();
   Floats twice = scaled("twice", 2.0f);
-  Vector<float> x{std::vector<float>(10, 3.0f)}, y{10};
+  Vector<float> x{std::vector<float>(10, 3.0f)};
+  Vector<float> y = Vector<float>(10);
 };
 
 TEST_F(CpuDevice, W3_IsNotDeferredThoughItsBackendIs) {
@@ -64,7 +65,7 @@ TEST(W04Direct, W4_NativeAndInterpreterExecuteDirectly) {
     FakeRuntime fake{FakeOptions{.backend = name, .jit = false}};
     fake.window().set_cpu_devices(true);
     fake.window().set_backend_enabled(name, true);
-    Vector<float> x{std::vector<float>(10, 3.0f)}, y{10};
+    Vector<float> x{std::vector<float>(10, 3.0f)}, y(10);
     fake.window().keep_decisions(1);
     fake.device().launch(scaled("twice", 2.0f), over(10), x, y, 10);
     EXPECT_EQ(fake.control->count(Driver::launch), 1U) << name;
@@ -75,7 +76,7 @@ TEST(W04Direct, W4_NativeAndInterpreterExecuteDirectly) {
 
 TEST(W05WebGpu, W5_IsHeldOnlyByOptIn) {
   FakeRuntime fake{FakeOptions{.backend = "WebGPU"}};
-  Vector<float> x{std::vector<float>(10, 3.0f)}, y{10};
+  Vector<float> x{std::vector<float>(10, 3.0f)}, y(10);
   const auto twice = scaled("twice", 2.0f);
   fake.device().launch(twice, over(10), x, y, 10);
   EXPECT_EQ(fake.control->count(Driver::launch), 1U);
@@ -100,7 +101,7 @@ TEST(W06Switches, W6_OffOnOneBackendStillHoldsOnAnother) {
   both[1].backend = "CUDA/C";
   FakeRuntime fake{std::move(both)};
   fake.window().set_backend_enabled("CUDA/PTX", false);
-  Vector<float> x{std::vector<float>(10, 3.0f)}, y{10}, v{std::vector<float>(10, 3.0f)}, w{10};
+  Vector<float> x{std::vector<float>(10, 3.0f)}, y(10), v{std::vector<float>(10, 3.0f)}, w(10);
   const auto twice = scaled("twice", 2.0f);
   fake.device(1).launch(twice, over(10), v, w, 10);
   EXPECT_EQ(fake.device(1).backend(), "CUDA/C");

@@ -65,7 +65,7 @@ TEST_F(W16Flush, W18_SynchronizeIssuesThatDevicesLaunches) {
 
 TEST(W18TwoDevices, W18_SynchronizeLeavesOtherDevicesLaunchesHeld) {
   FakeRuntime fake{FakeOptions{.devices = 2}};
-  Vector<float> x{std::vector<float>(10, 3.0f)}, y{10}, v{std::vector<float>(10, 4.0f)}, w{10};
+  Vector<float> x{std::vector<float>(10, 3.0f)}, y(10), v{std::vector<float>(10, 4.0f)}, w(10);
   const auto twice = scaled("twice", 2.0f);
   fake.device(0).launch(twice, over(10), x, y, 10);
   fake.device(1).launch(twice, over(10), v, w, 10);
@@ -76,7 +76,7 @@ TEST(W18TwoDevices, W18_SynchronizeLeavesOtherDevicesLaunchesHeld) {
 
 TEST(W18TwoDevices, W16_UsingAVectorOnAnotherDeviceIssuesFirst) {
   FakeRuntime fake{FakeOptions{.devices = 2}};
-  Vector<float> x{std::vector<float>(10, 3.0f)}, y{10}, z{10};
+  Vector<float> x{std::vector<float>(10, 3.0f)}, y(10), z(10);
   const auto twice = scaled("twice", 2.0f);
   fake.device(0).launch(twice, over(10), x, y, 10);
   fake.device(1).launch(twice, over(10), y, z, 10);

@@ -44,7 +44,7 @@ TEST_F(W26Horizontal, W26_GridXMayDiffer) {
 
 TEST_F(W26Horizontal, W26_BlockMustAgree) {
   EXPECT_EQ(refusal([&] { device.launch(twice, grid(8).block(128), x, y, kCount); },
-                    [&] { device.launch(negate, grid(8).block(64, 2), x, z, kCount); }),
+                    [&] { device.launch(negate, grid(16).block(64), x, z, kCount); }),
             Reason::block_differs);
 }
 
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Limit{"slots", Reason::slot_limit, [](auto& d) { d.argument_slots = 14; }},
                       Limit{"push_constants", Reason::push_constant_limit,
                             [](auto& d) { d.push_constant_bytes = 40; }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST(W36Slots, W36_AKernelOverTheSlotLimitIsRefusedAtTheCall) {
   FakeRuntime fake{FakeOptions{.backend = "Metal",

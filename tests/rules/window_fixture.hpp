@@ -93,7 +93,8 @@ class WindowRules : public ::testing::Test {
   Floats twice = scaled("twice", 2.0f);
   Floats negate = scaled("negate", -1.0f);
   Kernel<Span<float>, Int> increment = incremented();
-  Vector<float> x{std::vector<float>(kCount, 3.0f)}, y{kCount}, z{kCount};
+  Vector<float> x{std::vector<float>(kCount, 3.0f)};
+  Vector<float> y = Vector<float>(kCount), z = Vector<float>(kCount);
 
   std::size_t launches() const { return fake.control->count(Driver::launch); }
 };
