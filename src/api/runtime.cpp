@@ -70,6 +70,10 @@ Runtime& Runtime::instance() {
   return *runtime;
 }
 
+RuntimeOptions::RuntimeOptions() = default;
+RuntimeOptions::RuntimeOptions(RuntimeOptions&& other) noexcept = default;
+RuntimeOptions::~RuntimeOptions() = default;
+
 Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_) {}
 
 Runtime::~Runtime() {
