@@ -84,7 +84,7 @@ void Window::flush() { api::window_of(*core_).flush(); }
 
 void Window::clear_fused_cache() {
   auto& launches = api::window_of(*core_);
-  flush_then(launches, [&] { launches.fused_cache().clear(); });
+  flush_then(launches, [&] { launches.clear_fused_cache(); });
 }
 
 WindowStats Window::stats() const {

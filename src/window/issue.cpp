@@ -1,7 +1,6 @@
 // Issuing held groups: as one launch where they fuse, one by one where they do not.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -146,101 +145,37 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
 
 namespace {
 
-/// Members in canonical order, so that the same set in another order is the same kernel (W38).
-void sort_members(Group& group) {
-  std::ranges::stable_sort(group.members, {},
-                           [](const auto& member) { return member->kernel->digest; });
-}
-
-/// Table sizes. A group of one kernel gets the same size whatever its count, so that it compiles
-/// once (W38); in a mixed group they come in powers of two. Where that would pass a limit that the
-/// members themselves keep, they fit exactly (W31).
-void size_tables(FusedKey& key, const DeviceProperties& limits, const Group& group,
-                 std::uint32_t most_members) {
-  constexpr std::uint32_t kUsual = 8;
-  std::vector<std::uint32_t> padded;
-  runtime::ParameterCost cost;
-  auto member = group.members.begin();
-  for (const FusedKey::Body& body : key.bodies) {
-    std::uint32_t slots = std::bit_ceil(body.slots);
-    if (key.bodies.size() == 1 && body.slots > 1) {
-      slots = body.slots <= kUsual ? kUsual : std::max(std::bit_ceil(body.slots), std::bit_ceil(most_members));
-    }
-    for (std::uint32_t i = 0; i < slots; ++i) cost = cost + (*member)->prepared->cost + kMemberCost;
-    std::advance(member, body.slots);
-    padded.push_back(slots);
-  }
-  const auto fits = [](std::uint64_t need, std::uint64_t limit) { return limit == 0 || need <= limit; };
-  if (!fits(cost.bytes, limits.parameter_bytes) || !fits(cost.slots, limits.argument_slots) ||
-      !fits(cost.push_constant_bytes, limits.push_constant_bytes)) {
-    return;
-  }
-  for (std::size_t i = 0; i < padded.size(); ++i) key.bodies[i].slots = padded[i];
-}
-
-FusedKey key_of(const runtime::DeviceState& device, const Group& group,
-                std::uint32_t most_members) {
-  FusedKey key{device.serial(), false, {}};
-  for (const auto& member : group.members) {
-    key.may_alias = key.may_alias || member->may_alias;
-    if (key.bodies.empty() || key.bodies.back().digest != member->kernel->digest) {
-      key.bodies.push_back({member->kernel->digest, 1});
-    } else {
-      ++key.bodies.back().slots;
-    }
-  }
-  size_tables(key, device.properties(), group, most_members);
-  return key;
-}
-
-ir::Kernel fuse(const FusedKey& key, const Group& group) {
+ir::Kernel fuse(const Plan& plan, const Group& group) {
   std::vector<fusion::Body> bodies;
-  auto member = group.members.begin();
-  for (const FusedKey::Body& body : key.bodies) {
-    bodies.push_back({&(*member)->kernel->kernel, body.slots});
-    while (member != group.members.end() && (*member)->kernel->digest == body.digest) ++member;
+  for (const Plan::Run& run : plan.runs) {
+    bodies.push_back({&group.members[plan.order[run.first]]->kernel->kernel, run.slots});
   }
   return fusion::fuse_horizontally(bodies);
 }
 
-/// The fused kernel's arguments, in the order fuse_horizontally documents.
-void bind_members(const FusedKey& key, const Group& group, std::vector<runtime::Argument>& arguments,
-                  runtime::LaunchShape& shape) {
-  const auto scalar = [](std::uint32_t value) {
-    runtime::Argument argument;
-    argument.bits = value;
-    return argument;
-  };
-  std::vector<runtime::Argument> ranges;
-  std::uint32_t next_block = 0;
-  std::size_t first = 0;
-  for (const FusedKey::Body& body : key.bodies) {
-    std::size_t end = first;
-    while (end < group.members.size() && group.members[end]->kernel->digest == body.digest) ++end;
-    const std::size_t parameters = group.members[first]->arguments.size();
-    for (std::size_t p = 0; p < parameters; ++p) {
-      for (std::uint32_t slot = 0; slot < body.slots; ++slot) {
-        const std::size_t member = first + slot < end ? first + slot : first;
-        arguments.push_back(group.members[member]->arguments[p]);
-      }
-    }
-    std::vector<runtime::Argument> counts;
-    for (std::uint32_t slot = 0; slot < body.slots; ++slot) {
-      const bool used = first + slot < end;
-      const std::uint32_t blocks = used ? group.members[first + slot]->shape.grid[0] : 0;
-      ranges.push_back(scalar(used ? next_block : std::numeric_limits<std::int32_t>::max()));
-      counts.push_back(scalar(blocks));
-      next_block += blocks;
-    }
-    ranges.insert(ranges.end(), counts.begin(), counts.end());
-    first = end;
-  }
-  arguments.insert(arguments.end(), ranges.begin(), ranges.end());
-  shape = group.members.front()->shape;
-  shape.grid[0] = next_block;
-}
-
 }  // namespace
+
+Plan& LaunchWindow::plan_for(runtime::DeviceState& device, const Group& group) {
+  PlanCache& plans = window_of(device).plans;
+  const std::uint32_t most_members = settings_.most_members();
+  if (Plan* known = plans.find(group, any_aliases(group), most_members)) {
+    Counters::raise(counters_.cache_hits);
+    return *known;
+  }
+  FusedKey key;
+  Plan plan = make_plan(device, group, most_members, key);
+  plan.fused = fused_cache_.find(key);
+  Counters::raise(plan.fused ? counters_.cache_hits : counters_.cache_misses);
+  if (!plan.fused) {
+    try {
+      plan.fused = fused_cache_.add(key, fuse(plan, group));
+    } catch (...) {
+      fused_cache_.add(key, {})->failed = true;  // not tried again (W62)
+      throw;
+    }
+  }
+  return plans.add(group, std::move(plan));
+}
 
 bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failures& failures) {
   const auto decline = [&](Reason reason, std::string words) {
@@ -257,21 +192,19 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     const Reason reason = judge_fusion(device.properties(), group.members);
     if (reason != Reason::none) return decline(reason, "");
   }
-  sort_members(group);
-  const FusedKey key = key_of(device, group, settings_.most_members());
-  std::shared_ptr<FusedKernel> fused = fused_cache_.find(key);
-  if (fused && fused->failed) return decline(Reason::failed_before, "");
-  Counters::raise(fused ? counters_.cache_hits : counters_.cache_misses);
-  const runtime::TranslateOptions options = translate_options(key.may_alias);
+  std::shared_ptr<FusedKernel> fused;
+  const runtime::TranslateOptions options = translate_options(any_aliases(group));
   try {
-    if (!fused) fused = fused_cache_.add(key, fuse(key, group));
+    const Plan& plan = plan_for(device, group);
+    fused = plan.fused;
+    if (fused->failed) return decline(Reason::failed_before, "");
     if (!fused->executable || fused->generation != device.generation()) {
       fused->executable = &device.executable(fused->kernel, fused->digest, options);
       fused->generation = device.generation();
     }
-    std::vector<runtime::Argument> arguments;
+    std::vector<runtime::Argument>& arguments = window_of(device).arguments;
     runtime::LaunchShape shape;
-    bind_members(key, group, arguments, shape);
+    bind_members(plan, group, arguments, shape);
     const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");
@@ -280,9 +213,10 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     device.driver().launch(device.driver().queue(), *fused->executable, shape, arguments);
   } catch (...) {
     const Error failure = current_failure();
-    if (!fused) fused = fused_cache_.add(key, {});
-    fused->failed = true;  // until the cache is cleared (W62)
-    device.forget_failure(fused->digest, options);
+    if (fused) {
+      fused->failed = true;  // until the cache is cleared (W62)
+      device.forget_failure(fused->digest, options);
+    }
     if (failure.details().may_have_started) {
       // Running a member twice would change its result: all of them count as failed.
       for (const auto& member : group.members) {

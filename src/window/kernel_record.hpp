@@ -25,6 +25,15 @@ struct LiveValue {
   ir::Scalar type = ir::Scalar::I32;
 };
 
+/// A parameter as the launch path needs it, without a walk through the IR.
+struct ParameterFacts {
+  bool is_span = false;
+  bool reads = false;   // an atomic reads and writes (W8)
+  bool writes = false;
+  std::uint32_t element_bytes = 0;
+  runtime::Touch touch = runtime::Touch::none;
+};
+
 /// A kernel as one device knows it. Found by identity on a repeat launch (W71).
 struct Prepared {
   std::uint32_t device_serial = 0;
@@ -63,6 +72,10 @@ struct KernelRecord {
   const passes::Summary summary;
   const ir::Digest digest;
   const Reason horizontal_refusal;  // Reason::none: may be a member of a group
+  const std::vector<window::ParameterFacts> parameters;
+  const std::uint64_t shared_bytes;
+  /// Unique in the process and never used again, unlike an address (W71).
+  const std::uint64_t serial;
 
  private:
   std::atomic<window::Prepared*> prepared_{nullptr};

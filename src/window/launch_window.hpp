@@ -22,6 +22,8 @@
 #include "window/explain.hpp"
 #include "window/fused_cache.hpp"
 #include "window/held_launch.hpp"
+#include "window/limits.hpp"
+#include "window/plan.hpp"
 #include "window/settings.hpp"
 
 namespace salvo::window {
@@ -48,7 +50,8 @@ class LaunchWindow final : public runtime::HeldWork {
   Settings& settings() noexcept { return settings_; }
   Counters& counters() noexcept { return counters_; }
   Explain& explain() noexcept { return explain_; }
-  FusedCache& fused_cache() noexcept { return fused_cache_; }
+  /// Drops fused kernels, good and failed, and the plans that use them (W68).
+  void clear_fused_cache();
   std::uint64_t held_count() const;
 
  private:
@@ -59,7 +62,10 @@ class LaunchWindow final : public runtime::HeldWork {
     std::uint64_t last_sequence = 0;
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
-    bool unsubmitted = false;  // launched, not yet submitted; guarded by the issue lock
+    // Guarded by the issue lock:
+    PlanCache plans;
+    std::vector<runtime::Argument> arguments;  // of the fused launch being issued
+    bool unsubmitted = false;  // launched, not yet submitted
   };
   using Failures = std::vector<Error>;
 
@@ -115,6 +121,7 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_groups(runtime::DeviceState& device, std::vector<std::unique_ptr<Group>> groups,
                     Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
+  Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
   bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);
   void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
@@ -132,9 +139,6 @@ class LaunchWindow final : public runtime::HeldWork {
   std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
   std::atomic<bool> exiting_{false};
 };
-
-/// Room that each member's first block and block count take in a fused launch (W37).
-inline constexpr runtime::ParameterCost kMemberCost{8, 2, 8};
 
 /// Failures that a destructor met and nobody has seen (W21). Of the whole process: the runtime they
 /// came from may be gone.
