@@ -41,7 +41,7 @@ enum class Touch : std::uint8_t { none, read, write, read_write };
 
 /// One argument of a launch: the parameters' in order, `slots` consecutive ones for a table.
 struct Argument {
-  Buffer buffer;                 // span; an empty span may have none
+  Buffer buffer{};               // span; an empty span may have none
   Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
   std::uint64_t byte_offset = 0; // span: first byte of the view within the buffer
   std::uint64_t length = 0;      // span: elements

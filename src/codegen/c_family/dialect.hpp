@@ -17,9 +17,8 @@ class Names;
 
 /// What a kernel uses of its target, for the file's prologue.
 struct Features {
-  bool f64 = false;
-  bool f16 = false;
   bool atomics_i64 = false;
+  bool independent_loops = false;  // ir::kIndependent
   bool warp = false;
   bool contraction = false;  // the device compiler may contract (mode `device` of W50)
 };
@@ -90,7 +89,7 @@ class Dialect {
   virtual std::string load(const Place& place, Helpers& helpers) const = 0;
   /// A whole statement without its semicolon. `value` is of the compute type.
   virtual std::string store(const Place& place, std::string_view value, Helpers& helpers) const = 0;
-  /// `operands`: value, or expected and desired. Throws Errc::unsupported.
+  /// `operands`: value, or expected and desired. Floats are only added.
   virtual std::string atomic(ir::Op op, const Place& place, std::span<const std::string> operands,
                              Helpers& helpers) const = 0;
   virtual std::string barrier() const = 0;

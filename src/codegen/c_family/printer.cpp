@@ -52,9 +52,8 @@ class Printer {
     block(kernel_.body);
 
     std::string code = dialect_.prologue(scan_.features);
-    for (const std::string& part : {records_, helpers_.text()}) {
-      if (!part.empty()) code += part + "\n";
-    }
+    if (!records_.empty()) code += records_ + "\n";
+    code += helpers_.text();
     code += dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
     return {entry, std::move(code)};
   }
@@ -108,7 +107,6 @@ class Printer {
     });
     // Padding is spelled out: the layout is the host's, whatever rules the device compiler has.
     std::uint32_t end = 0;
-    bool packed = false;
     records_ += "typedef struct {\n";
     const auto pad_to = [&](std::uint32_t offset) {
       if (offset > end) {
@@ -120,13 +118,12 @@ class Printer {
       const ir::Field& field = element.fields[i];
       const auto bytes = static_cast<std::uint32_t>(ir::size_of(field.type));
       pad_to(field.offset);
-      packed |= field.offset % bytes != 0 || element.size % bytes != 0;
       records_ +=
           fmt::format("  {} {};\n", dialect_.memory_type(field.type), text.fields[i].substr(1));
       end = field.offset + bytes;
     }
     pad_to(element.size);
-    records_ += fmt::format("}}{} {};\n", packed ? " __attribute__((packed))" : "", text.type);
+    records_ += fmt::format("}} {};\n", text.type);
     return text;
   }
 
@@ -154,7 +151,6 @@ class Printer {
   }
 
   void declare_memories(Signature& signature) {
-    std::string dynamic;
     for (ir::MemoryId id = 0; id < kernel_.memories.size(); ++id) {
       const ir::Memory& memory = kernel_.memories[id];
       memories_.emplace_back();
@@ -165,9 +161,9 @@ class Printer {
         signature.prologue.push_back(fmt::format("{} {}[{}];", type, memories_[id], memory.count));
         continue;
       }
-      // All dynamic arrays of a kernel are the same bytes, as in CUDA.
-      if (dynamic.empty()) dynamic = dialect_.declare_dynamic_shared(names_, signature);
-      signature.prologue.push_back(fmt::format("{0}* {1} = ({0}*){2};", type, memories_[id], dynamic));
+      signature.prologue.push_back(
+          fmt::format("{0}* {1} = ({0}*){2};", type, memories_[id],
+                      dialect_.declare_dynamic_shared(names_, signature)));
     }
   }
 

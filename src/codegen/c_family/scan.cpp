@@ -13,7 +13,6 @@ using ir::BlockId;
 using ir::kNone;
 using ir::Node;
 using ir::Op;
-using ir::Scalar;
 using ir::ValueId;
 
 class Scanner {
@@ -24,12 +23,6 @@ class Scanner {
     result_.written.assign(kernel_.memories.size(), false);
     result_.variable_blocks.assign(kernel_.variables.size(), kNone);
     places_.resize(kernel_.blocks.size());
-    for (const ir::Parameter& parameter : kernel_.parameters) {
-      if (!parameter.is_span) needs(parameter.type);
-    }
-    for (const ir::Memory& memory : kernel_.memories) {
-      for (const ir::Field& field : memory.element.fields) needs(field.type);
-    }
     block(kernel_.body);
     for (BlockId& home : result_.variable_blocks) {
       if (home != kNone) home = outside_loops(home, variable_of(home));
@@ -48,22 +41,17 @@ class Scanner {
     return static_cast<std::uint32_t>(&home - result_.variable_blocks.data());
   }
 
-  void needs(Scalar type) {
-    result_.features.f64 |= type == Scalar::F64;
-    result_.features.f16 |= type == Scalar::F16;
-  }
-
   void block(BlockId id) {
     for (ValueId value : kernel_.block(id).nodes) node(id, value);
   }
 
   void node(BlockId in, ValueId id) {
     const Node& n = kernel_.node(id);
-    if (!ir::is_statement(n.op)) needs(n.type);
     if (ir::is_position(n.op) || n.op == Op::WarpSize) result_.positions.emplace(n.op, n.axis);
     result_.features.warp |= ir::is_warp(n.op) || n.op == Op::LaneId || n.op == Op::WarpSize;
     if (n.op == Op::Store || ir::is_atomic(n.op)) result_.written[n.memory] = true;
     if (ir::is_atomic(n.op) && ir::size_of(n.type) == 8) result_.features.atomics_i64 = true;
+    result_.features.independent_loops |= n.op == Op::For && n.unroll == ir::kIndependent;
     slot(n);
     if (n.op == Op::VarGet || n.op == Op::VarSet) {
       BlockId& home = result_.variable_blocks[n.index];

@@ -1,0 +1,54 @@
+// The devices that the conformance suite runs on.
+// SPDX-License-Identifier: MIT
+#include "conformance/subjects.hpp"
+
+#include <iterator>
+#include <memory>
+
+#include "backends/interpreter/interpreter_backend.hpp"
+#include "backends/opencl/opencl_backend.hpp"
+
+namespace salvo::conformance {
+namespace {
+
+struct Found {
+  std::vector<std::unique_ptr<runtime::Backend>> backends;
+  std::vector<std::unique_ptr<runtime::DeviceDriver>> drivers;
+  std::vector<Subject> subjects;
+  std::vector<std::string> missing;
+
+  Found() {
+    backends.push_back(backends::opencl::make_backend());
+    for (const auto& backend : backends) {
+      auto opened = backend->open();
+      const std::string name(backend->name());
+      for (std::size_t i = 0; i < opened.size(); ++i) {
+        subjects.push_back({name, name + std::to_string(i), opened[i].get()});
+      }
+      if (backend->unavailable()) missing.push_back(name + ": " + backend->unavailable()->reason);
+      std::move(opened.begin(), opened.end(), std::back_inserter(drivers));
+    }
+  }
+};
+
+const Found& found() {
+  // Kept for ever: a driver that is torn down at exit may crash what the tests have shown.
+  static const Found& all = *new Found;
+  return all;
+}
+
+}  // namespace
+
+void PrintTo(const Subject& subject, std::ostream* out) {
+  *out << subject.label << " (" << subject.driver->properties().name << ")";
+}
+
+const std::vector<Subject>& subjects() { return found().subjects; }
+const std::vector<std::string>& missing() { return found().missing; }
+
+runtime::DeviceDriver& oracle() {
+  static const auto devices = backends::interpreter::InterpreterBackend().open();
+  return *devices.at(0);
+}
+
+}  // namespace salvo::conformance
