@@ -70,7 +70,7 @@ Runtime& Runtime::instance() {
   return *runtime;
 }
 
-Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_) {}
+Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_), policy_(core_) {}
 
 Runtime::~Runtime() {
   api::window_of(*core_).issue_from_destructor();

@@ -36,6 +36,12 @@ struct HeldLaunch {
   std::vector<runtime::DeviceCopy*> copies;  // by parameter; null for scalars and empty spans
   std::vector<Access> accesses;
   bool may_alias = false;  // two of its spans overlap and one is written (W80)
+  /// Of a merged launch: the launches it stands for, producer first (W63). Empty for one that was
+  /// made as it is.
+  std::vector<std::unique_ptr<HeldLaunch>> parts;
+
+  /// Launches that the program made.
+  std::size_t count() const noexcept { return parts.empty() ? 1 : parts.size(); }
 
   /// Lets go of what it owns; vectors keep their capacity.
   void reset() {
@@ -44,6 +50,7 @@ struct HeldLaunch {
     storages.clear();
     copies.clear();
     accesses.clear();
+    parts.clear();
   }
 };
 
@@ -54,6 +61,13 @@ struct Group {
   std::uint64_t grid_x = 0;       // sums over the members
   std::uint64_t shared_bytes = 0;
   runtime::ParameterCost cost;
+
+  /// Launches that the program made, merged ones included (W10).
+  std::size_t count() const noexcept {
+    std::size_t sum = 0;
+    for (const auto& member : members) sum += member->count();
+    return sum;
+  }
 };
 
 }  // namespace salvo::window

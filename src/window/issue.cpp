@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fusion/horizontal.hpp"
+#include "window/hazards.hpp"
 #include "window/launch_window.hpp"
 #include "window/planner.hpp"
 
@@ -119,13 +120,70 @@ void LaunchWindow::issue_group(runtime::DeviceState& device, Group& group, Failu
 
 void LaunchWindow::issue_single(runtime::DeviceState& device, HeldLaunch& launch,
                                 Failures& failures) {
+  if (!launch.parts.empty()) return issue_merged(device, launch, failures);
   try {
     launch_single(device, launch);
-    Counters::raise(counters_.issued);
+    count_issued(launch);
   } catch (...) {
-    Counters::raise(counters_.failed);
-    failures.push_back(located(current_failure(), *launch.kernel, launch.where));
+    note_failed(launch, current_failure(), failures);
   }
+}
+
+void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch,
+                                Failures& failures) {
+  if (launch.kernel->failed) return issue_parts(device, launch, failures);
+  try {
+    launch_single(device, launch);
+    count_issued(launch);
+  } catch (...) {
+    const Error failure = current_failure();
+    launch.kernel->failed = true;  // until the cache is cleared (W62)
+    device.forget_failure(
+        launch.prepared->digest,
+        translate_options(launch.may_alias, launch.prepared->device_contraction));
+    if (failure.details().may_have_started) return note_failed(launch, failure, failures);
+    Counters::raise(counters_.fallbacks);
+    counters_.refuse(Reason::build_failed);
+    if (explain_.listening()) {
+      explain_.say({Decision::Kind::epilogue, false, Reason::build_failed,
+                    launch.kernel->kernel.name, device.id(), failure.what()});
+    }
+    issue_parts(device, launch, failures);
+  }
+}
+
+void LaunchWindow::issue_parts(runtime::DeviceState& device, HeldLaunch& launch,
+                               Failures& failures) {
+  std::vector<const HeldLaunch*> missing;
+  for (const auto& part : launch.parts) {
+    const auto needs = [&](const HeldLaunch* one) { return conflicts(*part, *one); };
+    if (std::ranges::any_of(missing, needs)) {
+      // W63: it would read what was never written.
+      note_failed(*part, Error(Errc::launch_failed, "not issued, because a launch it reads from failed"),
+                  failures);
+      missing.push_back(part.get());
+      continue;
+    }
+    const std::size_t before = failures.size();
+    issue_single(device, *part, failures);
+    if (failures.size() > before) missing.push_back(part.get());
+  }
+}
+
+void LaunchWindow::count_issued(const HeldLaunch& launch) noexcept {
+  Counters::raise(counters_.issued);
+  count_merges(launch);
+}
+
+void LaunchWindow::count_merges(const HeldLaunch& launch) noexcept {
+  for (std::size_t k = 1; k < launch.parts.size(); ++k) Counters::raise(counters_.epilogue_merges);
+}
+
+void LaunchWindow::note_failed(const HeldLaunch& launch, const Error& failure, Failures& failures) {
+  for (const auto& part : launch.parts) note_failed(*part, failure, failures);
+  if (!launch.parts.empty()) return;
+  Counters::raise(counters_.failed);
+  failures.push_back(located(failure, *launch.kernel, launch.where));
 }
 
 void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch) {
@@ -136,9 +194,15 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
   }
   runtime::Executable*& executable = prepared.executables[launch.may_alias ? 1 : 0];
   if (!executable) {
-    executable = &device.executable(launch.kernel->kernel, launch.kernel->digest,
-                                    translate_options(launch.may_alias),
-                                    &prepared.programs[launch.may_alias ? 1 : 0]);
+    executable = &device.executable(
+        *prepared.kernel, prepared.digest,
+        translate_options(launch.may_alias, prepared.device_contraction),
+        &prepared.programs[launch.may_alias ? 1 : 0]);
+  }
+  const runtime::Dim3& block = launch.shape.block;
+  if (!launch.parts.empty() && std::uint64_t{block[0]} * block[1] * block[2] >
+                                   executable->max_threads_per_block()) {
+    throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   window_of(device).unsubmitted = true;
   device.driver().launch(device.driver().queue(), *executable, launch.shape, launch.arguments);
@@ -149,7 +213,7 @@ namespace {
 /// Members in canonical order, so that the same set in another order is the same kernel (W38).
 void sort_members(Group& group) {
   std::ranges::stable_sort(group.members, {},
-                           [](const auto& member) { return member->kernel->digest; });
+                           [](const auto& member) { return member->prepared->digest; });
 }
 
 /// Table sizes. A group of one kernel gets the same size whatever its count, so that it compiles
@@ -180,11 +244,11 @@ void size_tables(FusedKey& key, const DeviceProperties& limits, const Group& gro
 
 FusedKey key_of(const runtime::DeviceState& device, const Group& group,
                 std::uint32_t most_members) {
-  FusedKey key{device.serial(), false, {}};
+  FusedKey key{device.serial(), false, group.members.front()->prepared->device_contraction, {}};
   for (const auto& member : group.members) {
     key.may_alias = key.may_alias || member->may_alias;
-    if (key.bodies.empty() || key.bodies.back().digest != member->kernel->digest) {
-      key.bodies.push_back({member->kernel->digest, 1});
+    if (key.bodies.empty() || key.bodies.back().digest != member->prepared->digest) {
+      key.bodies.push_back({member->prepared->digest, 1});
     } else {
       ++key.bodies.back().slots;
     }
@@ -197,8 +261,8 @@ ir::Kernel fuse(const FusedKey& key, const Group& group) {
   std::vector<fusion::Body> bodies;
   auto member = group.members.begin();
   for (const FusedKey::Body& body : key.bodies) {
-    bodies.push_back({&(*member)->kernel->kernel, body.slots});
-    while (member != group.members.end() && (*member)->kernel->digest == body.digest) ++member;
+    bodies.push_back({(*member)->prepared->kernel, body.slots});
+    while (member != group.members.end() && (*member)->prepared->digest == body.digest) ++member;
   }
   return fusion::fuse_horizontally(bodies);
 }
@@ -216,7 +280,7 @@ void bind_members(const FusedKey& key, const Group& group, std::vector<runtime::
   std::size_t first = 0;
   for (const FusedKey::Body& body : key.bodies) {
     std::size_t end = first;
-    while (end < group.members.size() && group.members[end]->kernel->digest == body.digest) ++end;
+    while (end < group.members.size() && group.members[end]->prepared->digest == body.digest) ++end;
     const std::size_t parameters = group.members[first]->arguments.size();
     for (std::size_t p = 0; p < parameters; ++p) {
       for (std::uint32_t slot = 0; slot < body.slots; ++slot) {
@@ -262,7 +326,8 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
   std::shared_ptr<FusedKernel> fused = fused_cache_.find(key);
   if (fused && fused->failed) return decline(Reason::failed_before, "");
   Counters::raise(fused ? counters_.cache_hits : counters_.cache_misses);
-  const runtime::TranslateOptions options = translate_options(key.may_alias);
+  const runtime::TranslateOptions options =
+      translate_options(key.may_alias, key.device_contraction);
   try {
     if (!fused) fused = fused_cache_.add(key, fuse(key, group));
     if (!fused->executable || fused->generation != device.generation()) {
@@ -285,15 +350,13 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     device.forget_failure(fused->digest, options);
     if (failure.details().may_have_started) {
       // Running a member twice would change its result: all of them count as failed.
-      for (const auto& member : group.members) {
-        Counters::raise(counters_.failed);
-        failures.push_back(located(failure, *member->kernel, member->where));
-      }
+      for (const auto& member : group.members) note_failed(*member, failure, failures);
       return true;
     }
     Counters::raise(counters_.fallbacks);
     return decline(Reason::build_failed, failure.what());
   }
+  for (const auto& member : group.members) count_merges(*member);
   Counters::raise(counters_.issued);
   Counters::raise(counters_.fused_groups);
   return true;
