@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "salvo/device.hpp"
+#include "salvo/policy.hpp"
 #include "salvo/window.hpp"
 
 namespace salvo {
@@ -70,6 +71,7 @@ class Runtime {
   Device get(std::string_view id) const;
   std::vector<BackendInfo> backends() const;
   Window& window() noexcept { return window_; }
+  Policy& policy() noexcept { return policy_; }
 
   /// Every variable there is, with its current value (R12).
   std::vector<EnvironmentVariable> environment() const;
@@ -77,6 +79,7 @@ class Runtime {
  private:
   std::shared_ptr<runtime::Core> core_;
   Window window_;
+  Policy policy_;
 };
 
 }  // namespace salvo

@@ -50,6 +50,11 @@ enum class Reason : std::uint8_t {
   not_profitable,        // the planner expects a loss (W82)
   failed_before,         // this combination failed and is not tried again (W62)
   build_failed,          // it failed now; members were issued one by one (W62)
+  contraction_differs,   // another contraction mode (W26)
+  needs_grant,           // the device compiler may contract across the two (W52)
+  not_element_wise,      // the consumer does more than its own element (W39)
+  hazard,                // the two touch more of each other's bytes than an epilogue may (W46)
+  unproved,              // each element once, and all that is written: not proved (W41, W42)
 };
 std::string_view describe(Reason reason) noexcept;
 std::string_view name(Reason reason) noexcept;

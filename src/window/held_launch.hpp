@@ -19,6 +19,7 @@ namespace salvo::window {
 struct Access {
   detail::StoragePtr storage;
   runtime::DeviceCopy* copy = nullptr;  // null until the vector is on the device
+  std::uint32_t parameter = 0;          // position in the kernel's parameters
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool reads = false;
@@ -35,12 +36,19 @@ struct HeldLaunch {
   std::vector<runtime::Argument> arguments;
   std::vector<Access> accesses;  // one for each vector bound
   bool may_alias = false;        // two of its spans overlap and one is written (W80)
+  /// Of a merged launch: the launches it stands for, producer first (W63). Empty for one that was
+  /// made as it is.
+  std::vector<std::unique_ptr<HeldLaunch>> parts;
+
+  /// Launches that the program made.
+  std::size_t count() const noexcept { return parts.empty() ? 1 : parts.size(); }
 
   /// Lets go of what it owns; vectors keep their capacity.
   void reset() {
     kernel.reset();
     arguments.clear();
     accesses.clear();
+    parts.clear();
   }
 };
 
@@ -52,6 +60,13 @@ struct Group {
   std::uint64_t shared_bytes = 0;
   runtime::ParameterCost cost;
   std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
+
+  /// Launches that the program made, merged ones included (W10).
+  std::size_t count() const noexcept {
+    std::size_t sum = 0;
+    for (const auto& member : members) sum += member->count();
+    return sum;
+  }
 };
 
 }  // namespace salvo::window

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fusion/horizontal.hpp"
+#include "window/hazards.hpp"
 #include "window/launch_window.hpp"
 #include "window/planner.hpp"
 
@@ -118,13 +119,70 @@ void LaunchWindow::issue_group(runtime::DeviceState& device, Group& group, Failu
 
 void LaunchWindow::issue_single(runtime::DeviceState& device, HeldLaunch& launch,
                                 Failures& failures) {
+  if (!launch.parts.empty()) return issue_merged(device, launch, failures);
   try {
     launch_single(device, launch);
-    Counters::raise(counters_.issued);
+    count_issued(launch);
   } catch (...) {
-    Counters::raise(counters_.failed);
-    failures.push_back(located(current_failure(), *launch.kernel, launch.where));
+    note_failed(launch, current_failure(), failures);
   }
+}
+
+void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch,
+                                Failures& failures) {
+  if (launch.kernel->failed) return issue_parts(device, launch, failures);
+  try {
+    launch_single(device, launch);
+    count_issued(launch);
+  } catch (...) {
+    const Error failure = current_failure();
+    launch.kernel->failed = true;  // until the cache is cleared (W62)
+    device.forget_failure(
+        launch.prepared->digest,
+        translate_options(launch.may_alias, launch.prepared->device_contraction));
+    if (failure.details().may_have_started) return note_failed(launch, failure, failures);
+    Counters::raise(counters_.fallbacks);
+    counters_.refuse(Reason::build_failed);
+    if (explain_.listening()) {
+      explain_.say({Decision::Kind::epilogue, false, Reason::build_failed,
+                    launch.kernel->kernel.name, device.id(), failure.what()});
+    }
+    issue_parts(device, launch, failures);
+  }
+}
+
+void LaunchWindow::issue_parts(runtime::DeviceState& device, HeldLaunch& launch,
+                               Failures& failures) {
+  std::vector<const HeldLaunch*> missing;
+  for (const auto& part : launch.parts) {
+    const auto needs = [&](const HeldLaunch* one) { return conflicts(*part, *one); };
+    if (std::ranges::any_of(missing, needs)) {
+      // W63: it would read what was never written.
+      note_failed(*part, Error(Errc::launch_failed, "not issued, because a launch it reads from failed"),
+                  failures);
+      missing.push_back(part.get());
+      continue;
+    }
+    const std::size_t before = failures.size();
+    issue_single(device, *part, failures);
+    if (failures.size() > before) missing.push_back(part.get());
+  }
+}
+
+void LaunchWindow::count_issued(const HeldLaunch& launch) noexcept {
+  Counters::raise(counters_.issued);
+  count_merges(launch);
+}
+
+void LaunchWindow::count_merges(const HeldLaunch& launch) noexcept {
+  for (std::size_t k = 1; k < launch.parts.size(); ++k) Counters::raise(counters_.epilogue_merges);
+}
+
+void LaunchWindow::note_failed(const HeldLaunch& launch, const Error& failure, Failures& failures) {
+  for (const auto& part : launch.parts) note_failed(*part, failure, failures);
+  if (!launch.parts.empty()) return;
+  Counters::raise(counters_.failed);
+  failures.push_back(located(failure, *launch.kernel, launch.where));
 }
 
 void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch) {
@@ -135,9 +193,15 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
   }
   runtime::Executable*& executable = prepared.executables[launch.may_alias ? 1 : 0];
   if (!executable) {
-    executable = &device.executable(launch.kernel->kernel, launch.kernel->digest,
-                                    translate_options(launch.may_alias),
-                                    &prepared.programs[launch.may_alias ? 1 : 0]);
+    executable = &device.executable(
+        *prepared.kernel, prepared.digest,
+        translate_options(launch.may_alias, prepared.device_contraction),
+        &prepared.programs[launch.may_alias ? 1 : 0]);
+  }
+  const runtime::Dim3& block = launch.shape.block;
+  if (!launch.parts.empty() && std::uint64_t{block[0]} * block[1] * block[2] >
+                                   executable->max_threads_per_block()) {
+    throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   window_of(device).unsubmitted = true;
   device.driver().launch(device.driver().queue(), *executable, launch.shape, launch.arguments);
@@ -148,7 +212,7 @@ namespace {
 ir::Kernel fuse(const Plan& plan, const Group& group) {
   std::vector<fusion::Body> bodies;
   for (const Plan::Run& run : plan.runs) {
-    bodies.push_back({&group.members[plan.order[run.first]]->kernel->kernel, run.slots});
+    bodies.push_back({group.members[plan.order[run.first]]->prepared->kernel, run.slots});
   }
   return fusion::fuse_horizontally(bodies);
 }
@@ -193,7 +257,9 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     if (reason != Reason::none) return decline(reason, "");
   }
   std::shared_ptr<FusedKernel> fused;
-  const runtime::TranslateOptions options = translate_options(any_aliases(group));
+  const Prepared& first = *group.members.front()->prepared;
+  const runtime::TranslateOptions options =
+      translate_options(any_aliases(group), first.device_contraction);
   try {
     const Plan& plan = plan_for(device, group);
     fused = plan.fused;
@@ -219,15 +285,13 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     }
     if (failure.details().may_have_started) {
       // Running a member twice would change its result: all of them count as failed.
-      for (const auto& member : group.members) {
-        Counters::raise(counters_.failed);
-        failures.push_back(located(failure, *member->kernel, member->where));
-      }
+      for (const auto& member : group.members) note_failed(*member, failure, failures);
       return true;
     }
     Counters::raise(counters_.fallbacks);
     return decline(Reason::build_failed, failure.what());
   }
+  for (const auto& member : group.members) count_merges(*member);
   Counters::raise(counters_.issued);
   Counters::raise(counters_.fused_groups);
   return true;

@@ -51,11 +51,11 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
     }
     argument.byte_offset = given.byte_offset;
     argument.length = given.length;
-    argument.touch = facts.touch;
     if (!given.storage) continue;
     runtime::DeviceCopy* copy = given.storage->copy_on(call.device);
     if (copy) argument.buffer = copy->buffer;
-    add_access(launch, detail::StoragePtr::share(*given.storage), copy, facts, argument, store_unit);
+    add_access(launch, static_cast<std::uint32_t>(p), detail::StoragePtr::share(*given.storage),
+               copy, store_unit);
   }
   for (const LiveValue& live : call.kernel->live) {
     std::memcpy(&launch.arguments.emplace_back().bits, live.host, ir::size_of(live.type));
@@ -69,7 +69,12 @@ Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const 
   if (first.shape.grid[1] != call.shape.grid[1] || first.shape.grid[2] != call.shape.grid[2]) {
     return Reason::grid_differs;
   }
-  if (group.members.size() >= settings_.most_members()) return Reason::group_full;
+  if (first.kernel->contraction != call.kernel->contraction) return Reason::contraction_differs;
+  if (!is_granted(*call.kernel, call.prepared) ||
+      !std::ranges::all_of(group.members, [&](const auto& m) { return is_granted(*m); })) {
+    return Reason::needs_grant;
+  }
+  if (group.count() >= settings_.most_members()) return Reason::group_full;
   const DeviceProperties& limits = call.device.properties();
   if (group.grid_x + call.shape.grid[0] > limits.max_grid[0] ||
       (group.grid_x + call.shape.grid[0]) * call.shape.block[0] >
@@ -129,6 +134,20 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   if (exiting_) return Step::too_late;
   std::unique_ptr<HeldLaunch> launch = spare_launch(window);
   capture(call, *launch);
+  const bool current = std::ranges::all_of(call.arguments, [&](const auto& argument) {
+    return !argument.storage || argument.storage->current_on(call.device);
+  });
+  // A launch whose vectors are yet to come is looked at again when they are there.
+  const Merge merge = current ? find_producer(call, *launch) : Merge{};
+  if (merge.group && merge.reason == Reason::none) {
+    auto merged = merged_launch(call, merge, *launch);
+    explain_merge(call, merge);
+    for (const Access& access : launch->accesses) {
+      if (access.writes) access.storage->mark_device_newer();
+    }
+    merge_into(merge, std::move(merged), std::move(launch));
+    return Step::done;
+  }
   Reason reason = Reason::none;
   Group* group = find_group(call, *launch, reason);
 
@@ -138,10 +157,8 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
     return step;
   };
   if (!group && window.groups.size() >= settings_.most_groups()) return give_up(Step::make_room);
-  const bool current = std::ranges::all_of(call.arguments, [&](const auto& argument) {
-    return !argument.storage || argument.storage->current_on(call.device);
-  });
   if (!current) return give_up(Step::upload);
+  if (merge.group) explain_merge(call, merge);
 
   if (!group && !window.groups.empty()) counters_.refuse(reason);
   if (explain_.listening() && (group || !window.groups.empty())) {
@@ -275,13 +292,14 @@ void LaunchWindow::clear_fused_cache() {
     window_of(*device).plans.clear();
   }
   fused_cache_.clear();
+  epilogue_cache_.clear();
 }
 
 std::uint64_t LaunchWindow::held_count() const {
   std::uint64_t held = 0;
   for (const auto& window : windows_) {
     const std::lock_guard lock(window->lock);
-    for (const auto& group : window->groups) held += group->members.size();
+    for (const auto& group : window->groups) held += group->count();
   }
   return held;
 }

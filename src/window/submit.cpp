@@ -51,7 +51,7 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
     if (dims.automatic_block()) {
       std::uint32_t usual = prepared.block.load(std::memory_order_relaxed);
       if (usual == 0) {
-        usual = automatic_block(device, kernel, prepared);
+        usual = automatic_block(device, prepared);
         prepared.block.store(usual, std::memory_order_relaxed);
       }
       block = {usual, 1, 1};
@@ -86,12 +86,13 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
   return shape;
 }
 
-std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, KernelRecord& kernel,
+std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device,
                                             const Prepared& prepared) {
   if (const std::uint32_t usual = device.driver().preferred_block(nullptr)) return usual;
   try {
     return device.driver().preferred_block(&device.executable(
-        kernel.kernel, kernel.digest, translate_options(false), &prepared.programs[0]));
+        *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
+        &prepared.programs[0]));
   } catch (const Error&) {
     // The device remembers the failed build and throws it again at issue (W58). The block must not
     // depend on whether that happens, so the device's smallest usual size stands in.
