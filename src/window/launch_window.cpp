@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "window/hazards.hpp"
+#include "window/scopes.hpp"
 
 namespace salvo::window {
 namespace {
@@ -156,7 +157,9 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
     window.spare_launches.push_back(std::move(launch));
     return step;
   };
-  if (!group && window.groups.size() >= settings_.most_groups()) return give_up(Step::make_room);
+  if (!group && window.groups.size() >= settings_.most_groups() && scopes().batched == 0) {
+    return give_up(Step::make_room);
+  }
   if (!current) return give_up(Step::upload);
   if (merge.group) explain_merge(call, merge);
 

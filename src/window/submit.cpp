@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "window/launch_window.hpp"
+#include "window/scopes.hpp"
 
 namespace salvo::window {
 namespace {
@@ -141,7 +142,9 @@ void LaunchWindow::submit(runtime::DeviceState& device,
                   shape_of(device, *kernel, *prepared, dims), arguments};
   if (call.shape.grid[0] == 0 || call.shape.grid[1] == 0 || call.shape.grid[2] == 0) return;  // W35
 
-  const Reason refused = exiting_ ? Reason::exiting : settings_.why_not_held(device);
+  const Reason refused = exiting_                ? Reason::exiting
+                         : scopes().paused > 0 ? Reason::paused
+                                               : settings_.why_not_held(device);
   if (explain_.listening()) {
     explain_.say({Decision::Kind::window, refused == Reason::none, refused, kernel->kernel.name,
                   device.id(), ""});
