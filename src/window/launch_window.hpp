@@ -46,8 +46,10 @@ class LaunchWindow final : public runtime::HeldWork {
   void flush();
   /// Issues everything; a failure is kept for the next call that may throw (W21).
   void issue_from_destructor() noexcept;
-  /// From here on launches run at once (W61).
-  void begin_exit() noexcept { exiting_ = true; }
+  /// The program ends (W61): launches run at once from here on; what is held is issued, every device
+  /// is waited for, because its driver's threads must not outlive it, and then launches are refused.
+  /// Failures are kept as a destructor's are.
+  void exit() noexcept;
 
   Settings& settings() noexcept { return settings_; }
   Counters& counters() noexcept { return counters_; }
@@ -68,6 +70,7 @@ class LaunchWindow final : public runtime::HeldWork {
     // Guarded by the issue lock:
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
+    bool closed = false;       // the exit flush is over
     bool unsubmitted = false;  // launched, not yet submitted
   };
   using Failures = std::vector<Error>;
