@@ -39,6 +39,11 @@ struct EnvironmentVariable {
 using EnvironmentLookup = std::function<const char*(const char*)>;
 
 struct RuntimeOptions {
+  // Not made here, because Backend is incomplete.
+  RuntimeOptions();
+  RuntimeOptions(RuntimeOptions&& other) noexcept;
+  ~RuntimeOptions();
+
   /// Backends to use instead of the built-in ones; tests pass fakes.
   std::vector<std::unique_ptr<runtime::Backend>> backends;
   bool built_in_backends = true;

@@ -14,10 +14,11 @@
 
 namespace salvo::window {
 
-/// Bytes of an allocation that a launch touches, widened to the device's store unit (W13).
+/// A vector that a launch binds, which it keeps alive (W15), and the bytes of it that it touches,
+/// widened to the device's store unit (W13).
 struct Access {
-  runtime::DeviceCopy* copy = nullptr;
-  runtime::Storage* storage = nullptr;
+  detail::StoragePtr storage;
+  runtime::DeviceCopy* copy = nullptr;  // null until the vector is on the device
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool reads = false;
@@ -25,13 +26,14 @@ struct Access {
   bool whole = false;  // the allocation from end to end
 };
 
-/// One launch with everything it needs, captured at the call (W14); owns what it binds (W15).
+/// One launch with everything it needs, captured at the call (W14).
 struct HeldLaunch {
   std::shared_ptr<KernelRecord> kernel;
   Prepared* prepared = nullptr;
   runtime::LaunchShape shape;
   std::source_location where;
   std::vector<runtime::Argument> arguments;
+<<<<<<< HEAD
   std::vector<detail::StoragePtr> storages;
   std::vector<runtime::DeviceCopy*> copies;  // by parameter; null for scalars and empty spans
   std::vector<Access> accesses;
@@ -42,13 +44,15 @@ struct HeldLaunch {
 
   /// Launches that the program made.
   std::size_t count() const noexcept { return parts.empty() ? 1 : parts.size(); }
+=======
+  std::vector<Access> accesses;  // one for each vector bound
+  bool may_alias = false;        // two of its spans overlap and one is written (W80)
+>>>>>>> main
 
   /// Lets go of what it owns; vectors keep their capacity.
   void reset() {
     kernel.reset();
     arguments.clear();
-    storages.clear();
-    copies.clear();
     accesses.clear();
     parts.clear();
   }
@@ -61,6 +65,7 @@ struct Group {
   std::uint64_t grid_x = 0;       // sums over the members
   std::uint64_t shared_bytes = 0;
   runtime::ParameterCost cost;
+<<<<<<< HEAD
 
   /// Launches that the program made, merged ones included (W10).
   std::size_t count() const noexcept {
@@ -68,6 +73,9 @@ struct Group {
     for (const auto& member : members) sum += member->count();
     return sum;
   }
+=======
+  std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
+>>>>>>> main
 };
 
 }  // namespace salvo::window

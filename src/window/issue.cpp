@@ -1,7 +1,6 @@
 // Issuing held groups: as one launch where they fuse, one by one where they do not.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -210,6 +209,7 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
 
 namespace {
 
+<<<<<<< HEAD
 /// Members in canonical order, so that the same set in another order is the same kernel (W38).
 void sort_members(Group& group) {
   std::ranges::stable_sort(group.members, {},
@@ -263,10 +263,17 @@ ir::Kernel fuse(const FusedKey& key, const Group& group) {
   for (const FusedKey::Body& body : key.bodies) {
     bodies.push_back({(*member)->prepared->kernel, body.slots});
     while (member != group.members.end() && (*member)->prepared->digest == body.digest) ++member;
+=======
+ir::Kernel fuse(const Plan& plan, const Group& group) {
+  std::vector<fusion::Body> bodies;
+  for (const Plan::Run& run : plan.runs) {
+    bodies.push_back({&group.members[plan.order[run.first]]->kernel->kernel, run.slots});
+>>>>>>> main
   }
   return fusion::fuse_horizontally(bodies);
 }
 
+<<<<<<< HEAD
 /// The fused kernel's arguments, in the order fuse_horizontally documents.
 void bind_members(const FusedKey& key, const Group& group, std::vector<runtime::Argument>& arguments,
                   runtime::LaunchShape& shape) {
@@ -304,7 +311,31 @@ void bind_members(const FusedKey& key, const Group& group, std::vector<runtime::
   shape.grid[0] = next_block;
 }
 
+=======
+>>>>>>> main
 }  // namespace
+
+Plan& LaunchWindow::plan_for(runtime::DeviceState& device, const Group& group) {
+  PlanCache& plans = window_of(device).plans;
+  const std::uint32_t most_members = settings_.most_members();
+  if (Plan* known = plans.find(group, any_aliases(group), most_members)) {
+    Counters::raise(counters_.cache_hits);
+    return *known;
+  }
+  FusedKey key;
+  Plan plan = make_plan(device, group, most_members, key);
+  plan.fused = fused_cache_.find(key);
+  Counters::raise(plan.fused ? counters_.cache_hits : counters_.cache_misses);
+  if (!plan.fused) {
+    try {
+      plan.fused = fused_cache_.add(key, fuse(plan, group));
+    } catch (...) {
+      fused_cache_.add(key, {})->failed = true;  // not tried again (W62)
+      throw;
+    }
+  }
+  return plans.add(group, std::move(plan));
+}
 
 bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failures& failures) {
   const auto decline = [&](Reason reason, std::string words) {
@@ -321,6 +352,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     const Reason reason = judge_fusion(device.properties(), group.members);
     if (reason != Reason::none) return decline(reason, "");
   }
+<<<<<<< HEAD
   sort_members(group);
   const FusedKey key = key_of(device, group, settings_.most_members());
   std::shared_ptr<FusedKernel> fused = fused_cache_.find(key);
@@ -328,15 +360,21 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
   Counters::raise(fused ? counters_.cache_hits : counters_.cache_misses);
   const runtime::TranslateOptions options =
       translate_options(key.may_alias, key.device_contraction);
+=======
+  std::shared_ptr<FusedKernel> fused;
+  const runtime::TranslateOptions options = translate_options(any_aliases(group));
+>>>>>>> main
   try {
-    if (!fused) fused = fused_cache_.add(key, fuse(key, group));
+    const Plan& plan = plan_for(device, group);
+    fused = plan.fused;
+    if (fused->failed) return decline(Reason::failed_before, "");
     if (!fused->executable || fused->generation != device.generation()) {
       fused->executable = &device.executable(fused->kernel, fused->digest, options);
       fused->generation = device.generation();
     }
-    std::vector<runtime::Argument> arguments;
+    std::vector<runtime::Argument>& arguments = window_of(device).arguments;
     runtime::LaunchShape shape;
-    bind_members(key, group, arguments, shape);
+    bind_members(plan, group, arguments, shape);
     const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");
@@ -345,9 +383,10 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     device.driver().launch(device.driver().queue(), *fused->executable, shape, arguments);
   } catch (...) {
     const Error failure = current_failure();
-    if (!fused) fused = fused_cache_.add(key, {});
-    fused->failed = true;  // until the cache is cleared (W62)
-    device.forget_failure(fused->digest, options);
+    if (fused) {
+      fused->failed = true;  // until the cache is cleared (W62)
+      device.forget_failure(fused->digest, options);
+    }
     if (failure.details().may_have_started) {
       // Running a member twice would change its result: all of them count as failed.
       for (const auto& member : group.members) note_failed(*member, failure, failures);

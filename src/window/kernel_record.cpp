@@ -14,6 +14,33 @@
 namespace salvo::detail {
 namespace {
 
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+std::vector<window::ParameterFacts> facts_of(const ir::Kernel& kernel,
+                                             const passes::Summary& summary) {
+  using runtime::Touch;
+  std::vector<window::ParameterFacts> all;
+  for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
+    window::ParameterFacts facts;
+    if (kernel.parameters[p].is_span) {
+      const passes::ParameterAccess& access = summary.parameters[p];
+      facts.is_span = true;
+      facts.reads = access.reads || access.atomics;
+      facts.writes = access.writes || access.atomics;
+      facts.element_bytes = kernel.memories[kernel.parameters[p].memory].element.size;
+      facts.touch = facts.reads && facts.writes ? Touch::read_write
+                    : facts.writes              ? Touch::write
+                    : facts.reads               ? Touch::read
+                                                : Touch::none;
+    }
+    all.push_back(facts);
+  }
+  return all;
+}
+
 /// What `kernel` needs and `device` lacks, in words.
 std::vector<std::string> missing(const KernelRecord& record, const DeviceProperties& device) {
   const passes::Summary& needs = record.summary;
@@ -85,6 +112,7 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
       digest(ir::hash(kernel)),
       horizontal_refusal(live.empty() ? fusion::horizontal_refusal(kernel, summary)
                                       : Reason::live_value),
+<<<<<<< HEAD
       final_form_(false) {}
 
 KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
@@ -97,6 +125,11 @@ KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
       horizontal_refusal(producer.horizontal_refusal != Reason::none ? producer.horizontal_refusal
                                                                      : consumer.horizontal_refusal),
       final_form_(true) {}
+=======
+      parameters(facts_of(kernel, summary)),
+      shared_bytes(kernel.shared_bytes()),
+      serial(next_serial()) {}
+>>>>>>> main
 
 KernelRecord::~KernelRecord() { delete prepared_.load(); }
 

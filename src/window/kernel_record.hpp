@@ -26,6 +26,15 @@ struct LiveValue {
   ir::Scalar type = ir::Scalar::I32;
 };
 
+/// A parameter as the launch path needs it, without a walk through the IR.
+struct ParameterFacts {
+  bool is_span = false;
+  bool reads = false;   // an atomic reads and writes (W8)
+  bool writes = false;
+  std::uint32_t element_bytes = 0;
+  runtime::Touch touch = runtime::Touch::none;
+};
+
 /// A kernel as one device knows it. Found by identity on a repeat launch (W71).
 struct Prepared {
   std::uint32_t device_serial = 0;
@@ -76,8 +85,15 @@ struct KernelRecord {
   const passes::Summary summary;
   const ir::Digest digest;
   const Reason horizontal_refusal;  // Reason::none: may be a member of a group
+<<<<<<< HEAD
   /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
   std::atomic<bool> failed{false};
+=======
+  const std::vector<window::ParameterFacts> parameters;
+  const std::uint64_t shared_bytes;
+  /// Unique in the process and never used again, unlike an address (W71).
+  const std::uint64_t serial;
+>>>>>>> main
 
  private:
   const ir::Kernel& form_for(const DeviceProperties& device);

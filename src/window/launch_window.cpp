@@ -34,34 +34,32 @@ LaunchWindow::LaunchWindow(runtime::Core& core)
 }
 
 void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
-  const ir::Kernel& kernel = call.kernel->kernel;
   launch.reset();
   launch.kernel = call.kernel;
   launch.prepared = &call.prepared;
   launch.shape = call.shape;
   launch.where = call.dims.where();
-  launch.copies.assign(kernel.parameters.size(), nullptr);
+  launch.may_alias = false;
+  const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
   for (std::size_t p = 0; p < call.arguments.size(); ++p) {
     const detail::CallArgument& given = call.arguments[p];
-    runtime::Argument argument;
-    argument.bits = given.bits;
+    const ParameterFacts& facts = call.kernel->parameters[p];
+    runtime::Argument& argument = launch.arguments.emplace_back();
+    if (!facts.is_span) {
+      argument.bits = given.bits;
+      continue;
+    }
     argument.byte_offset = given.byte_offset;
     argument.length = given.length;
-    if (given.storage) {
-      launch.storages.push_back(detail::StoragePtr::share(*given.storage));
-      if (runtime::DeviceCopy* copy = given.storage->copy_on(call.device)) {
-        launch.copies[p] = copy;
-        argument.buffer = copy->buffer;
-      }
-    }
-    launch.arguments.push_back(argument);
+    argument.touch = facts.touch;
+    if (!given.storage) continue;
+    runtime::DeviceCopy* copy = given.storage->copy_on(call.device);
+    if (copy) argument.buffer = copy->buffer;
+    add_access(launch, detail::StoragePtr::share(*given.storage), copy, facts, argument, store_unit);
   }
   for (const LiveValue& live : call.kernel->live) {
-    runtime::Argument argument;
-    std::memcpy(&argument.bits, live.host, ir::size_of(live.type));
-    launch.arguments.push_back(argument);
+    std::memcpy(&launch.arguments.emplace_back().bits, live.host, ir::size_of(live.type));
   }
-  find_accesses(launch, call.device.properties().store_unit_bytes);
 }
 
 Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const {
@@ -83,18 +81,11 @@ Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const 
           std::uint64_t{std::numeric_limits<std::int32_t>::max()}) {
     return Reason::grid_limit;
   }
-  if (group.shared_bytes + call.kernel->kernel.shared_bytes() > limits.shared_bytes_per_block) {
+  if (group.shared_bytes + call.kernel->shared_bytes > limits.shared_bytes_per_block) {
     return Reason::shared_limit;
   }
   const runtime::ParameterCost cost = group.cost + call.prepared.cost + kMemberCost;
-  if (limits.parameter_bytes != 0 && cost.bytes > limits.parameter_bytes) {
-    return Reason::parameter_limit;
-  }
-  if (limits.argument_slots != 0 && cost.slots > limits.argument_slots) return Reason::slot_limit;
-  if (limits.push_constant_bytes != 0 && cost.push_constant_bytes > limits.push_constant_bytes) {
-    return Reason::push_constant_limit;
-  }
-  return Reason::none;
+  return limit_passed(limits, cost);
 }
 
 Group* LaunchWindow::find_group(const Call& call, const HeldLaunch& launch, Reason& reason) {
@@ -130,6 +121,7 @@ Group& LaunchWindow::new_group(DeviceWindow& window) {
   }
   group->grid_x = group->shared_bytes = 0;
   group->cost = {};
+  group->fingerprint = 0;
   group->members.reserve(group->members.size() + 1);
   window.groups.push_back(std::move(group));
   window.groups.back()->sequence = ++window.last_sequence;
@@ -176,8 +168,9 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   if (!group) group = &new_group(window);
   group->members.push_back(std::move(launch));
   group->grid_x += call.shape.grid[0];
-  group->shared_bytes += call.kernel->kernel.shared_bytes();
+  group->shared_bytes += call.kernel->shared_bytes;
   group->cost = group->cost + call.prepared.cost + kMemberCost;
+  group->fingerprint = fingerprint_with(group->fingerprint, *call.kernel);
   HeldLaunch& held = *group->members.back();
   stamp(held, group->sequence);
   for (const Access& access : held.accesses) {
@@ -291,6 +284,14 @@ void LaunchWindow::run_now(const Call& call) {
     }
     return;
   }
+}
+
+void LaunchWindow::clear_fused_cache() {
+  for (const auto& device : core_.devices()) {
+    const std::lock_guard issue(device->issue_lock());
+    window_of(*device).plans.clear();
+  }
+  fused_cache_.clear();
 }
 
 std::uint64_t LaunchWindow::held_count() const {

@@ -24,6 +24,8 @@
 #include "window/fused_cache.hpp"
 #include "window/grants.hpp"
 #include "window/held_launch.hpp"
+#include "window/limits.hpp"
+#include "window/plan.hpp"
 #include "window/settings.hpp"
 
 namespace salvo::window {
@@ -50,12 +52,17 @@ class LaunchWindow final : public runtime::HeldWork {
   Settings& settings() noexcept { return settings_; }
   Counters& counters() noexcept { return counters_; }
   Explain& explain() noexcept { return explain_; }
+<<<<<<< HEAD
   Grants& grants() noexcept { return grants_; }
   /// Forgets fused kernels and merged pairs, good and failed.
   void clear_fused() {
     fused_cache_.clear();
     epilogue_cache_.clear();
   }
+=======
+  /// Drops fused kernels, good and failed, and the plans that use them (W68).
+  void clear_fused_cache();
+>>>>>>> main
   std::uint64_t held_count() const;
 
  private:
@@ -66,7 +73,10 @@ class LaunchWindow final : public runtime::HeldWork {
     std::uint64_t last_sequence = 0;
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
-    bool unsubmitted = false;  // launched, not yet submitted; guarded by the issue lock
+    // Guarded by the issue lock:
+    PlanCache plans;
+    std::vector<runtime::Argument> arguments;  // of the fused launch being issued
+    bool unsubmitted = false;  // launched, not yet submitted
   };
   using Failures = std::vector<Error>;
 
@@ -148,6 +158,7 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_groups(runtime::DeviceState& device, std::vector<std::unique_ptr<Group>> groups,
                     Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
+  Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
   bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);
   void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
@@ -173,9 +184,6 @@ class LaunchWindow final : public runtime::HeldWork {
   std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
   std::atomic<bool> exiting_{false};
 };
-
-/// Room that each member's first block and block count take in a fused launch (W37).
-inline constexpr runtime::ParameterCost kMemberCost{8, 2, 8};
 
 /// Failures that a destructor met and nobody has seen (W21). Of the whole process: the runtime they
 /// came from may be gone.
