@@ -70,15 +70,12 @@ Runtime& Runtime::instance() {
   return *runtime;
 }
 
-<<<<<<< HEAD
-Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_), policy_(core_) {}
-=======
 RuntimeOptions::RuntimeOptions() = default;
 RuntimeOptions::RuntimeOptions(RuntimeOptions&& other) noexcept = default;
 RuntimeOptions::~RuntimeOptions() = default;
 
-Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_) {}
->>>>>>> main
+Runtime::Runtime(RuntimeOptions options)
+    : core_(make_core(options)), window_(core_), policy_(core_) {}
 
 Runtime::~Runtime() {
   api::window_of(*core_).issue_from_destructor();

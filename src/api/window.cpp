@@ -67,11 +67,7 @@ void Window::flush() { api::window_of(*core_).flush(); }
 
 void Window::clear_fused_cache() {
   auto& launches = api::window_of(*core_);
-<<<<<<< HEAD
-  flush_then(launches, [&] { launches.clear_fused(); });
-=======
   flush_then(launches, [&] { launches.clear_fused_cache(); });
->>>>>>> main
 }
 
 WindowStats Window::stats() const {

@@ -17,28 +17,30 @@ using fusion::Proof;
 constexpr std::size_t kMostProofs = 1024;
 constexpr std::uint64_t kMostEnumerated = fusion::kMostEnumerated * 4;
 
-/// A span of a launch as a range of bytes; empty for a scalar.
+/// A span of a launch: what it touches, and its first byte and element. No access for a scalar.
 struct Bytes {
-  const runtime::DeviceCopy* copy = nullptr;
+  const Access* access = nullptr;
   std::uint64_t first = 0;
-  std::uint64_t begin = 0;  // widened to the store unit, as is the end
-  std::uint64_t end = 0;
   const ir::Element* element = nullptr;
 };
 
-Bytes bytes_of(const HeldLaunch& launch, std::size_t parameter, std::uint32_t store_unit) {
-  if (!launch.copies[parameter]) return {};
+/// By parameter.
+std::vector<Bytes> spans_of(const HeldLaunch& launch) {
   const ir::Kernel& kernel = launch.kernel->kernel;
-  const runtime::Argument& argument = launch.arguments[parameter];
-  const ir::Element& element = kernel.memories[kernel.parameters[parameter].memory].element;
-  const std::uint64_t end = argument.byte_offset + argument.length * element.size;
-  return {launch.copies[parameter], argument.byte_offset,
-          argument.byte_offset / store_unit * store_unit,
-          (end + store_unit - 1) / store_unit * store_unit, &element};
+  std::vector<Bytes> spans(launch.arguments.size());
+  for (const Access& access : launch.accesses) {
+    const ir::Parameter& parameter = kernel.parameters[access.parameter];
+    spans[access.parameter] = {&access, launch.arguments[access.parameter].byte_offset,
+                               &kernel.memories[parameter.memory].element};
+  }
+  return spans;
 }
 
 Meeting meeting(const Bytes& a, const Bytes& b) {
-  if (!a.copy || a.copy != b.copy || a.begin >= b.end || b.begin >= a.end) return Meeting::apart;
+  if (!a.access || !b.access || a.access->copy != b.access->copy ||
+      a.access->begin >= b.access->end || b.access->begin >= a.access->end) {
+    return Meeting::apart;
+  }
   const bool same = a.first == b.first && a.element->is_scalar() && *a.element == *b.element;
   return same ? Meeting::same : Meeting::overlap;
 }
@@ -62,17 +64,12 @@ std::size_t EpilogueCache::KeyHash::operator()(const Key& key) const noexcept {
 }
 
 EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
-                                              const HeldLaunch& consumer,
-                                              std::uint32_t store_unit) {
+                                              const HeldLaunch& consumer) {
   // The form on the device, fused multiply-adds or not, is part of the pair.
   key_ = {producer.kernel->serial, consumer.kernel->serial, producer.prepared->digest.low,
           consumer.prepared->digest.low};
-  std::vector<Bytes> consumed;
-  for (std::size_t c = 0; c < consumer.copies.size(); ++c) {
-    consumed.push_back(bytes_of(consumer, c, store_unit));
-  }
-  for (std::size_t p = 0; p < producer.copies.size(); ++p) {
-    const Bytes produced = bytes_of(producer, p, store_unit);
+  const std::vector<Bytes> consumed = spans_of(consumer);
+  for (const Bytes& produced : spans_of(producer)) {
     for (const Bytes& one : consumed) {
       key_.push_back(static_cast<std::uint64_t>(meeting(produced, one)));
     }
@@ -106,10 +103,10 @@ Proof EpilogueCache::prove(Pair& pair, const HeldLaunch& producer, const HeldLau
   return fusion::prove_by_enumeration(stores, writes, length);
 }
 
-EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer, const HeldLaunch& consumer,
-                                            std::uint32_t store_unit) {
+EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer,
+                                            const HeldLaunch& consumer) {
   const std::lock_guard lock(lock_);
-  Pair& pair = find_pair(producer, consumer, store_unit);
+  Pair& pair = find_pair(producer, consumer);
   const fusion::EpilogueAnalysis& known = pair.analysis;
   if (known.refusal != Reason::none) return {known.refusal, known.words, nullptr};
   if (consumer.shape.grid[1] != 1 || consumer.shape.grid[2] != 1 || consumer.shape.block[1] != 1 ||

@@ -25,9 +25,9 @@ class EpilogueCache {
     std::string_view words;                // of the refusal, may be empty
     std::shared_ptr<KernelRecord> merged;  // if Reason::none
   };
-  /// Whether `consumer` may run at the stores of `producer`, which it conflicts with. Both are
-  /// captured; `store_unit` is the device's.
-  Verdict judge(const HeldLaunch& producer, const HeldLaunch& consumer, std::uint32_t store_unit);
+  /// Whether `consumer` may run at the stores of `producer`, which it conflicts with. The vectors of
+  /// both are on the device.
+  Verdict judge(const HeldLaunch& producer, const HeldLaunch& consumer);
   void clear();
 
  private:
@@ -42,7 +42,7 @@ class EpilogueCache {
     std::uint64_t enumerated = 0;  // threads, over all proofs
   };
 
-  Pair& find_pair(const HeldLaunch& producer, const HeldLaunch& consumer, std::uint32_t store_unit);
+  Pair& find_pair(const HeldLaunch& producer, const HeldLaunch& consumer);
   static fusion::Proof prove(Pair& pair, const HeldLaunch& producer, const HeldLaunch& consumer);
 
   std::mutex lock_;

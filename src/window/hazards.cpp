@@ -18,6 +18,7 @@ void add_access(HeldLaunch& launch, detail::StoragePtr storage, runtime::DeviceC
                 const ParameterFacts& parameter, const runtime::Argument& argument,
                 std::uint32_t store_unit) {
   Access made;
+  made.parameter = launch.arguments.size() - 1;
   made.begin = argument.byte_offset;
   made.end = argument.byte_offset + argument.length * parameter.element_bytes;
   if (store_unit > 1) {

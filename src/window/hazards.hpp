@@ -10,7 +10,7 @@
 
 namespace salvo::window {
 
-/// Adds the access of one span argument to `launch` and keeps `may_alias`. `copy` is null if the
+/// Adds the access of the latest argument, a span, to `launch` and keeps `may_alias`. `copy` is null if the
 /// vector is not on the device yet. `store_unit` is the device's smallest store that leaves its
 /// neighbours alone, in bytes.
 void add_access(HeldLaunch& launch, detail::StoragePtr storage, runtime::DeviceCopy* copy,

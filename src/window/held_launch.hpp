@@ -18,6 +18,7 @@ namespace salvo::window {
 /// widened to the device's store unit (W13).
 struct Access {
   detail::StoragePtr storage;
+  std::size_t parameter = 0;
   runtime::DeviceCopy* copy = nullptr;  // null until the vector is on the device
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -33,21 +34,14 @@ struct HeldLaunch {
   runtime::LaunchShape shape;
   std::source_location where;
   std::vector<runtime::Argument> arguments;
-<<<<<<< HEAD
-  std::vector<detail::StoragePtr> storages;
-  std::vector<runtime::DeviceCopy*> copies;  // by parameter; null for scalars and empty spans
-  std::vector<Access> accesses;
-  bool may_alias = false;  // two of its spans overlap and one is written (W80)
+  std::vector<Access> accesses;  // one for each vector bound
+  bool may_alias = false;        // two of its spans overlap and one is written (W80)
   /// Of a merged launch: the launches it stands for, producer first (W63). Empty for one that was
   /// made as it is.
   std::vector<std::unique_ptr<HeldLaunch>> parts;
 
   /// Launches that the program made.
   std::size_t count() const noexcept { return parts.empty() ? 1 : parts.size(); }
-=======
-  std::vector<Access> accesses;  // one for each vector bound
-  bool may_alias = false;        // two of its spans overlap and one is written (W80)
->>>>>>> main
 
   /// Lets go of what it owns; vectors keep their capacity.
   void reset() {
@@ -65,7 +59,7 @@ struct Group {
   std::uint64_t grid_x = 0;       // sums over the members
   std::uint64_t shared_bytes = 0;
   runtime::ParameterCost cost;
-<<<<<<< HEAD
+  std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
 
   /// Launches that the program made, merged ones included (W10).
   std::size_t count() const noexcept {
@@ -73,9 +67,6 @@ struct Group {
     for (const auto& member : members) sum += member->count();
     return sum;
   }
-=======
-  std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
->>>>>>> main
 };
 
 }  // namespace salvo::window

@@ -209,110 +209,14 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
 
 namespace {
 
-<<<<<<< HEAD
-/// Members in canonical order, so that the same set in another order is the same kernel (W38).
-void sort_members(Group& group) {
-  std::ranges::stable_sort(group.members, {},
-                           [](const auto& member) { return member->prepared->digest; });
-}
-
-/// Table sizes. A group of one kernel gets the same size whatever its count, so that it compiles
-/// once (W38); in a mixed group they come in powers of two. Where that would pass a limit that the
-/// members themselves keep, they fit exactly (W31).
-void size_tables(FusedKey& key, const DeviceProperties& limits, const Group& group,
-                 std::uint32_t most_members) {
-  constexpr std::uint32_t kUsual = 8;
-  std::vector<std::uint32_t> padded;
-  runtime::ParameterCost cost;
-  auto member = group.members.begin();
-  for (const FusedKey::Body& body : key.bodies) {
-    std::uint32_t slots = std::bit_ceil(body.slots);
-    if (key.bodies.size() == 1 && body.slots > 1) {
-      slots = body.slots <= kUsual ? kUsual : std::max(std::bit_ceil(body.slots), std::bit_ceil(most_members));
-    }
-    for (std::uint32_t i = 0; i < slots; ++i) cost = cost + (*member)->prepared->cost + kMemberCost;
-    std::advance(member, body.slots);
-    padded.push_back(slots);
-  }
-  const auto fits = [](std::uint64_t need, std::uint64_t limit) { return limit == 0 || need <= limit; };
-  if (!fits(cost.bytes, limits.parameter_bytes) || !fits(cost.slots, limits.argument_slots) ||
-      !fits(cost.push_constant_bytes, limits.push_constant_bytes)) {
-    return;
-  }
-  for (std::size_t i = 0; i < padded.size(); ++i) key.bodies[i].slots = padded[i];
-}
-
-FusedKey key_of(const runtime::DeviceState& device, const Group& group,
-                std::uint32_t most_members) {
-  FusedKey key{device.serial(), false, group.members.front()->prepared->device_contraction, {}};
-  for (const auto& member : group.members) {
-    key.may_alias = key.may_alias || member->may_alias;
-    if (key.bodies.empty() || key.bodies.back().digest != member->prepared->digest) {
-      key.bodies.push_back({member->prepared->digest, 1});
-    } else {
-      ++key.bodies.back().slots;
-    }
-  }
-  size_tables(key, device.properties(), group, most_members);
-  return key;
-}
-
-ir::Kernel fuse(const FusedKey& key, const Group& group) {
-  std::vector<fusion::Body> bodies;
-  auto member = group.members.begin();
-  for (const FusedKey::Body& body : key.bodies) {
-    bodies.push_back({(*member)->prepared->kernel, body.slots});
-    while (member != group.members.end() && (*member)->prepared->digest == body.digest) ++member;
-=======
 ir::Kernel fuse(const Plan& plan, const Group& group) {
   std::vector<fusion::Body> bodies;
   for (const Plan::Run& run : plan.runs) {
-    bodies.push_back({&group.members[plan.order[run.first]]->kernel->kernel, run.slots});
->>>>>>> main
+    bodies.push_back({group.members[plan.order[run.first]]->prepared->kernel, run.slots});
   }
   return fusion::fuse_horizontally(bodies);
 }
 
-<<<<<<< HEAD
-/// The fused kernel's arguments, in the order fuse_horizontally documents.
-void bind_members(const FusedKey& key, const Group& group, std::vector<runtime::Argument>& arguments,
-                  runtime::LaunchShape& shape) {
-  const auto scalar = [](std::uint32_t value) {
-    runtime::Argument argument;
-    argument.bits = value;
-    return argument;
-  };
-  std::vector<runtime::Argument> ranges;
-  std::uint32_t next_block = 0;
-  std::size_t first = 0;
-  for (const FusedKey::Body& body : key.bodies) {
-    std::size_t end = first;
-    while (end < group.members.size() && group.members[end]->prepared->digest == body.digest) ++end;
-    const std::size_t parameters = group.members[first]->arguments.size();
-    for (std::size_t p = 0; p < parameters; ++p) {
-      for (std::uint32_t slot = 0; slot < body.slots; ++slot) {
-        const std::size_t member = first + slot < end ? first + slot : first;
-        arguments.push_back(group.members[member]->arguments[p]);
-      }
-    }
-    std::vector<runtime::Argument> counts;
-    for (std::uint32_t slot = 0; slot < body.slots; ++slot) {
-      const bool used = first + slot < end;
-      const std::uint32_t blocks = used ? group.members[first + slot]->shape.grid[0] : 0;
-      ranges.push_back(scalar(used ? next_block : std::numeric_limits<std::int32_t>::max()));
-      counts.push_back(scalar(blocks));
-      next_block += blocks;
-    }
-    ranges.insert(ranges.end(), counts.begin(), counts.end());
-    first = end;
-  }
-  arguments.insert(arguments.end(), ranges.begin(), ranges.end());
-  shape = group.members.front()->shape;
-  shape.grid[0] = next_block;
-}
-
-=======
->>>>>>> main
 }  // namespace
 
 Plan& LaunchWindow::plan_for(runtime::DeviceState& device, const Group& group) {
@@ -352,18 +256,9 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     const Reason reason = judge_fusion(device.properties(), group.members);
     if (reason != Reason::none) return decline(reason, "");
   }
-<<<<<<< HEAD
-  sort_members(group);
-  const FusedKey key = key_of(device, group, settings_.most_members());
-  std::shared_ptr<FusedKernel> fused = fused_cache_.find(key);
-  if (fused && fused->failed) return decline(Reason::failed_before, "");
-  Counters::raise(fused ? counters_.cache_hits : counters_.cache_misses);
-  const runtime::TranslateOptions options =
-      translate_options(key.may_alias, key.device_contraction);
-=======
   std::shared_ptr<FusedKernel> fused;
-  const runtime::TranslateOptions options = translate_options(any_aliases(group));
->>>>>>> main
+  const runtime::TranslateOptions options = translate_options(
+      any_aliases(group), group.members.front()->prepared->device_contraction);
   try {
     const Plan& plan = plan_for(device, group);
     fused = plan.fused;

@@ -90,11 +90,6 @@ void check_limits(const KernelRecord& record, runtime::DeviceState& device,
   }
 }
 
-std::uint64_t next_serial() noexcept {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 /// W50: on these, mode `device` is the same as `off`.
 bool leaves_contraction_alone(const std::string& backend) {
   return backend == "HIP" || backend == "Metal";
@@ -112,7 +107,8 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
       digest(ir::hash(kernel)),
       horizontal_refusal(live.empty() ? fusion::horizontal_refusal(kernel, summary)
                                       : Reason::live_value),
-<<<<<<< HEAD
+      parameters(facts_of(kernel, summary)),
+      shared_bytes(kernel.shared_bytes()),
       final_form_(false) {}
 
 KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
@@ -124,12 +120,9 @@ KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
       digest(ir::hash(kernel)),
       horizontal_refusal(producer.horizontal_refusal != Reason::none ? producer.horizontal_refusal
                                                                      : consumer.horizontal_refusal),
-      final_form_(true) {}
-=======
       parameters(facts_of(kernel, summary)),
       shared_bytes(kernel.shared_bytes()),
-      serial(next_serial()) {}
->>>>>>> main
+      final_form_(true) {}
 
 KernelRecord::~KernelRecord() { delete prepared_.load(); }
 

@@ -85,15 +85,10 @@ struct KernelRecord {
   const passes::Summary summary;
   const ir::Digest digest;
   const Reason horizontal_refusal;  // Reason::none: may be a member of a group
-<<<<<<< HEAD
-  /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
-  std::atomic<bool> failed{false};
-=======
   const std::vector<window::ParameterFacts> parameters;
   const std::uint64_t shared_bytes;
-  /// Unique in the process and never used again, unlike an address (W71).
-  const std::uint64_t serial;
->>>>>>> main
+  /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
+  std::atomic<bool> failed{false};
 
  private:
   const ir::Kernel& form_for(const DeviceProperties& device);

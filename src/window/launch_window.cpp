@@ -292,6 +292,7 @@ void LaunchWindow::clear_fused_cache() {
     window_of(*device).plans.clear();
   }
   fused_cache_.clear();
+  epilogue_cache_.clear();
 }
 
 std::uint64_t LaunchWindow::held_count() const {

@@ -52,17 +52,9 @@ class LaunchWindow final : public runtime::HeldWork {
   Settings& settings() noexcept { return settings_; }
   Counters& counters() noexcept { return counters_; }
   Explain& explain() noexcept { return explain_; }
-<<<<<<< HEAD
   Grants& grants() noexcept { return grants_; }
-  /// Forgets fused kernels and merged pairs, good and failed.
-  void clear_fused() {
-    fused_cache_.clear();
-    epilogue_cache_.clear();
-  }
-=======
-  /// Drops fused kernels, good and failed, and the plans that use them (W68).
+  /// Drops fused and merged kernels, good and failed, and the plans that use them (W68).
   void clear_fused_cache();
->>>>>>> main
   std::uint64_t held_count() const;
 
  private:

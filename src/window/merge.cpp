@@ -21,18 +21,6 @@ bool feeds(const HeldLaunch& producer, const HeldLaunch& consumer) {
   });
 }
 
-Reason over_limit(const runtime::ParameterCost& cost, const DeviceProperties& limits) {
-  const auto over = [](std::uint64_t need, std::uint64_t limit) {
-    return limit != 0 && need > limit;
-  };
-  if (over(cost.bytes, limits.parameter_bytes)) return Reason::parameter_limit;
-  if (over(cost.slots, limits.argument_slots)) return Reason::slot_limit;
-  if (over(cost.push_constant_bytes, limits.push_constant_bytes)) {
-    return Reason::push_constant_limit;
-  }
-  return Reason::none;
-}
-
 }  // namespace
 
 bool LaunchWindow::is_granted(const KernelRecord& kernel, const Prepared& prepared) const {
@@ -93,16 +81,15 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
         fmt::format("granted={} reason=\"{}\"", name(Deviation::cross_kernel_contraction),
                     *grants_.reason(*call.kernel, Deviation::cross_kernel_contraction));
   }
-  const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
-  EpilogueCache::Verdict verdict = epilogue_cache_.judge(producer, launch, store_unit);
+  EpilogueCache::Verdict verdict = epilogue_cache_.judge(producer, launch);
   if (verdict.reason != Reason::none) return refuse(verdict.reason, verdict.words);
   merge.kernel = std::move(verdict.merged);
   if (merge.group->members.size() > 1 && merge.kernel->horizontal_refusal != Reason::none) {
     return refuse(merge.kernel->horizontal_refusal);
   }
   // Asked before the source is made, which a target may be unable to do over its limits (W48).
-  const Reason over = over_limit(call.device.driver().parameter_cost(merge.kernel->kernel),
-                                 call.device.properties());
+  const Reason over = limit_passed(call.device.properties(),
+                                   call.device.driver().parameter_cost(merge.kernel->kernel));
   if (over != Reason::none) return refuse(over);
   try {
     merge.prepared = &merge.kernel->on(call.device);
@@ -130,7 +117,7 @@ Reason LaunchWindow::merge_limits(const Call& call, const Merge& merge) const {
     const Prepared& prepared = m == merge.producer ? *merge.prepared : *members[m]->prepared;
     cost = cost + prepared.cost + kMemberCost;
   }
-  return over_limit(cost, call.device.properties());
+  return limit_passed(call.device.properties(), cost);
 }
 
 std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const Merge& merge,
@@ -142,16 +129,21 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const 
   merged->prepared = merge.prepared;
   merged->shape = producer.shape;
   merged->where = producer.where;
+  merged->may_alias = false;
+  const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
   for (const HeldLaunch* one : {&producer, &consumer}) {
-    std::ranges::copy(one->arguments, std::back_inserter(merged->arguments));
-    std::ranges::copy(one->storages, std::back_inserter(merged->storages));
-    std::ranges::copy(one->copies, std::back_inserter(merged->copies));
+    auto access = one->accesses.begin();
+    for (std::size_t p = 0; p < one->arguments.size(); ++p) {
+      const ParameterFacts& facts = merge.kernel->parameters[merged->arguments.size()];
+      runtime::Argument& argument = merged->arguments.emplace_back(one->arguments[p]);
+      if (facts.is_span) argument.touch = facts.touch;
+      if (access == one->accesses.end() || access->parameter != p) continue;
+      add_access(*merged, access->storage, access->copy, facts, argument, store_unit);
+      ++access;
+    }
   }
-  runtime::Argument range;
-  range.bits = std::uint64_t{consumer.shape.grid[0]} * consumer.shape.block[0];
-  merged->arguments.push_back(range);
-  merged->copies.push_back(nullptr);
-  find_accesses(*merged, call.device.properties().store_unit_bytes);
+  merged->arguments.emplace_back().bits =
+      std::uint64_t{consumer.shape.grid[0]} * consumer.shape.block[0];
   merged->parts.reserve(producer.count() + 1);
   return merged;
 }
@@ -170,8 +162,10 @@ void LaunchWindow::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> me
   merged->parts.push_back(std::move(consumer));
   place = std::move(merged);
   group.cost = {};
+  group.fingerprint = 0;
   for (const auto& member : group.members) {
     group.cost = group.cost + member->prepared->cost + kMemberCost;
+    group.fingerprint = fingerprint_with(group.fingerprint, *member->kernel);
   }
 }
 

@@ -14,7 +14,7 @@ namespace salvo::window {
 namespace {
 
 const ir::Digest& digest_of(const Group& group, std::uint32_t member) {
-  return group.members[member]->kernel->digest;
+  return group.members[member]->prepared->digest;
 }
 
 /// Table sizes. A group of one kernel gets the same size whatever its count, so that it compiles
@@ -69,7 +69,7 @@ Plan make_plan(const runtime::DeviceState& device, const Group& group, std::uint
     }
   }
   size_tables(plan, device.properties(), group);
-  key = {device.serial(), plan.may_alias, {}};
+  key = {device.serial(), plan.may_alias, group.members.front()->prepared->device_contraction, {}};
   for (const Plan::Run& run : plan.runs) {
     key.bodies.push_back({digest_of(group, plan.order[run.first]), run.slots});
   }
