@@ -110,7 +110,7 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Fills a launch from a call; spans without a copy on the device yet have none.
   static void capture(const Call& call, HeldLaunch& launch);
   /// The group a launch joins, or null for a new one; `reason` says why not the latest held group.
-  Group* find_group(const Call& call, const HeldLaunch& launch, Reason& reason);
+  Group* find_group(const Call& call, std::uint64_t after, Reason& reason);
   Reason why_not_joined(const Call& call, const Group& group) const;
 
   // Epilogues (merge.cpp); the window lock is held.
@@ -123,7 +123,7 @@ class LaunchWindow final : public runtime::HeldWork {
     std::shared_ptr<KernelRecord> kernel;
     Prepared* prepared = nullptr;
   };
-  Merge find_producer(const Call& call, const HeldLaunch& launch);
+  Merge find_producer(const Call& call, const HeldLaunch& launch, std::uint64_t after);
   /// Fills in why a launch that reads what `producer` writes cannot merge with it, or how it does.
   void judge_merge(const Call& call, const HeldLaunch& launch, const HeldLaunch& producer,
                    Merge& merge);
