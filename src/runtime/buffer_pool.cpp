@@ -11,8 +11,10 @@ namespace salvo::runtime {
 std::size_t BufferPool::size_class(std::size_t bytes) noexcept {
   constexpr std::size_t kSmallest = 256;
   if (bytes <= kSmallest) return kSmallest;
-  const std::size_t step = std::bit_floor(bytes - 1) / 8;
-  return (bytes + step - 1) / step * step;
+  // Eight classes between one power of two and the next.
+  const int shift = static_cast<int>(std::bit_width(bytes - 1)) - 4;
+  const std::size_t step = std::size_t{1} << shift;
+  return ((bytes + step - 1) >> shift) << shift;
 }
 
 Buffer BufferPool::allocate(std::size_t bytes) {
