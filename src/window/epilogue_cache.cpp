@@ -17,30 +17,29 @@ using fusion::Proof;
 constexpr std::size_t kMostProofs = 1024;
 constexpr std::uint64_t kMostEnumerated = fusion::kMostEnumerated * 4;
 
-/// A span of a launch: what it touches, and its first byte and element. No access for a scalar.
+/// A span of a launch as a range of bytes; empty for a scalar.
 struct Bytes {
-  const Access* access = nullptr;
+  const runtime::DeviceCopy* copy = nullptr;
   std::uint64_t first = 0;
+  std::uint64_t begin = 0;  // widened to the store unit, as is the end
+  std::uint64_t end = 0;
   const ir::Element* element = nullptr;
 };
 
 /// By parameter.
-std::vector<Bytes> spans_of(const HeldLaunch& launch) {
+std::vector<Bytes> bytes_of(const HeldLaunch& launch) {
   const ir::Kernel& kernel = launch.kernel->kernel;
-  std::vector<Bytes> spans(launch.arguments.size());
+  std::vector<Bytes> all(launch.arguments.size());
   for (const Access& access : launch.accesses) {
-    const ir::Parameter& parameter = kernel.parameters[access.parameter];
-    spans[access.parameter] = {&access, launch.arguments[access.parameter].byte_offset,
-                               &kernel.memories[parameter.memory].element};
+    const std::uint32_t p = access.parameter;
+    all[p] = {access.copy, launch.arguments[p].byte_offset, access.begin, access.end,
+              &kernel.memories[kernel.parameters[p].memory].element};
   }
-  return spans;
+  return all;
 }
 
 Meeting meeting(const Bytes& a, const Bytes& b) {
-  if (!a.access || !b.access || a.access->copy != b.access->copy ||
-      a.access->begin >= b.access->end || b.access->begin >= a.access->end) {
-    return Meeting::apart;
-  }
+  if (!a.copy || a.copy != b.copy || a.begin >= b.end || b.begin >= a.end) return Meeting::apart;
   const bool same = a.first == b.first && a.element->is_scalar() && *a.element == *b.element;
   return same ? Meeting::same : Meeting::overlap;
 }
@@ -68,8 +67,8 @@ EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
   // The form on the device, fused multiply-adds or not, is part of the pair.
   key_ = {producer.kernel->serial, consumer.kernel->serial, producer.prepared->digest.low,
           consumer.prepared->digest.low};
-  const std::vector<Bytes> consumed = spans_of(consumer);
-  for (const Bytes& produced : spans_of(producer)) {
+  const std::vector<Bytes> consumed = bytes_of(consumer);
+  for (const Bytes& produced : bytes_of(producer)) {
     for (const Bytes& one : consumed) {
       key_.push_back(static_cast<std::uint64_t>(meeting(produced, one)));
     }
@@ -103,8 +102,7 @@ Proof EpilogueCache::prove(Pair& pair, const HeldLaunch& producer, const HeldLau
   return fusion::prove_by_enumeration(stores, writes, length);
 }
 
-EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer,
-                                            const HeldLaunch& consumer) {
+EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer, const HeldLaunch& consumer) {
   const std::lock_guard lock(lock_);
   Pair& pair = find_pair(producer, consumer);
   const fusion::EpilogueAnalysis& known = pair.analysis;

@@ -25,8 +25,8 @@ class EpilogueCache {
     std::string_view words;                // of the refusal, may be empty
     std::shared_ptr<KernelRecord> merged;  // if Reason::none
   };
-  /// Whether `consumer` may run at the stores of `producer`, which it conflicts with. The vectors of
-  /// both are on the device.
+  /// Whether `consumer` may run at the stores of `producer`, which it conflicts with. Both are
+  /// captured.
   Verdict judge(const HeldLaunch& producer, const HeldLaunch& consumer);
   void clear();
 

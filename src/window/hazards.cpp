@@ -14,13 +14,15 @@ bool overlap(const Access& a, const Access& b) noexcept {
 
 }  // namespace
 
-void add_access(HeldLaunch& launch, detail::StoragePtr storage, runtime::DeviceCopy* copy,
-                const ParameterFacts& parameter, const runtime::Argument& argument,
-                std::uint32_t store_unit) {
+void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr storage,
+                runtime::DeviceCopy* copy, std::uint32_t store_unit) {
+  const ParameterFacts& facts = launch.kernel->parameters[parameter];
+  runtime::Argument& argument = launch.arguments[parameter];
+  argument.touch = facts.touch;
   Access made;
-  made.parameter = launch.arguments.size() - 1;
+  made.parameter = parameter;
   made.begin = argument.byte_offset;
-  made.end = argument.byte_offset + argument.length * parameter.element_bytes;
+  made.end = argument.byte_offset + argument.length * facts.element_bytes;
   if (store_unit > 1) {
     made.begin = made.begin / store_unit * store_unit;
     made.end = (made.end + store_unit - 1) / store_unit * store_unit;
@@ -28,8 +30,8 @@ void add_access(HeldLaunch& launch, detail::StoragePtr storage, runtime::DeviceC
   made.whole = made.begin == 0 && made.end >= storage->bytes();
   made.storage = std::move(storage);
   made.copy = copy;
-  made.reads = parameter.reads;
-  made.writes = parameter.writes;
+  made.reads = facts.reads;
+  made.writes = facts.writes;
   for (const Access& other : launch.accesses) {
     launch.may_alias = launch.may_alias || conflicts(made, other);
   }

@@ -18,8 +18,8 @@ namespace salvo::window {
 /// widened to the device's store unit (W13).
 struct Access {
   detail::StoragePtr storage;
-  std::size_t parameter = 0;
   runtime::DeviceCopy* copy = nullptr;  // null until the vector is on the device
+  std::uint32_t parameter = 0;          // position in the kernel's parameters
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool reads = false;
@@ -61,12 +61,7 @@ struct Group {
   runtime::ParameterCost cost;
   std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
 
-  /// Launches that the program made, merged ones included (W10).
-  std::size_t count() const noexcept {
-    std::size_t sum = 0;
-    for (const auto& member : members) sum += member->count();
-    return sum;
-  }
+  std::uint32_t launches = 0;  // that the program made, merged ones included (W10)
 };
 
 }  // namespace salvo::window

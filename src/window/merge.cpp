@@ -40,11 +40,12 @@ bool LaunchWindow::is_granted(const HeldLaunch& launch) const {
   return !launch.prepared->device_contraction || has_grant(launch);
 }
 
-LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaunch& launch) {
+LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaunch& launch,
+                                                std::uint64_t after) {
   auto& groups = call.window.groups;
   if (groups.empty() || !settings_.epilogue_on(call.device)) return {};
-  // It conflicts with no later group; what it conflicts with in earlier ones is issued before.
-  const std::uint64_t after = latest_conflict(launch, groups);
+  // It conflicts with no group later than `after`; what it conflicts with in earlier ones is issued
+  // before.
   const auto group = std::ranges::find(groups, after, [](const auto& g) { return g->sequence; });
   if (group == groups.end()) return {};
 
@@ -63,7 +64,7 @@ LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaun
   if (conflicting > 1) {
     merge.reason = Reason::dependency;
     merge.detail = "it conflicts with another launch of the group";
-  } else if (merge.group->count() >= settings_.most_members()) {
+  } else if (merge.group->launches >= settings_.most_members()) {
     merge.reason = Reason::group_full;
   } else {
     judge_merge(call, launch, producer, merge);
@@ -96,8 +97,8 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
     return refuse(merge.kernel->horizontal_refusal);
   }
   // Asked before the source is made, which a target may be unable to do over its limits (W48).
-  const Reason over = limit_passed(call.device.properties(),
-                                   call.device.driver().parameter_cost(merge.kernel->kernel));
+  const Reason over = limit_passed(
+      call.device.properties(), call.device.driver().parameter_cost(merge.kernel->kernel));
   if (over != Reason::none) return refuse(over);
   try {
     merge.prepared = &merge.kernel->on(call.device);
@@ -138,20 +139,17 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const 
   merged->shape = producer.shape;
   merged->where = producer.where;
   merged->may_alias = false;
-  const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
   for (const HeldLaunch* one : {&producer, &consumer}) {
-    auto access = one->accesses.begin();
-    for (std::size_t p = 0; p < one->arguments.size(); ++p) {
-      const ParameterFacts& facts = merge.kernel->parameters[merged->arguments.size()];
-      runtime::Argument& argument = merged->arguments.emplace_back(one->arguments[p]);
-      if (facts.is_span) argument.touch = facts.touch;
-      if (access == one->accesses.end() || access->parameter != p) continue;
-      add_access(*merged, access->storage, access->copy, facts, argument, store_unit);
-      ++access;
+    const auto base = static_cast<std::uint32_t>(merged->arguments.size());
+    std::ranges::copy(one->arguments, std::back_inserter(merged->arguments));
+    for (const Access& access : one->accesses) {
+      add_access(*merged, base + access.parameter, access.storage, access.copy,
+                 call.device.properties().store_unit_bytes);
     }
   }
-  merged->arguments.emplace_back().bits =
-      std::uint64_t{consumer.shape.grid[0]} * consumer.shape.block[0];
+  runtime::Argument range;
+  range.bits = std::uint64_t{consumer.shape.grid[0]} * consumer.shape.block[0];
+  merged->arguments.push_back(range);
   merged->parts.reserve(producer.count() + 1);
   return merged;
 }
@@ -169,6 +167,7 @@ void LaunchWindow::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> me
   }
   merged->parts.push_back(std::move(consumer));
   place = std::move(merged);
+  ++group.launches;
   group.cost = {};
   group.fingerprint = 0;
   for (const auto& member : group.members) {
