@@ -15,19 +15,22 @@ constexpr int kRounds = 2000;
 constexpr int kCount = 4096;
 
 auto producer_kernel() {
-  return salvo::kernel("producer", [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { y[i] = x[i] * 2.0f; });
-  });
+  return salvo::kernel("producer",
+                       [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
+                         auto i = salvo::global_thread_id();
+                         salvo::if_(i < n, [&] { y[i] = x[i] * 2.0f; });
+                       });
 }
 auto consumer_kernel() {
-  return salvo::kernel("consumer", [](salvo::Span<const float> y, salvo::Span<float> z, salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { z[i] = y[i] + 1.0f; });
-  });
+  return salvo::kernel("consumer",
+                       [](salvo::Span<const float> y, salvo::Span<float> z, salvo::Int n) {
+                         auto i = salvo::global_thread_id();
+                         salvo::if_(i < n, [&] { z[i] = y[i] + 1.0f; });
+                       });
 }
 
-/// Median nanoseconds of the consumer's launch call, with a bound of its own in each round or the same.
+/// Median nanoseconds of the consumer's launch call, with a bound of its own in each round or the
+/// same.
 double nanoseconds(const salvo::Device& device, bool epilogue, bool new_bounds) {
   static const auto producer = producer_kernel();
   static const auto consumer = consumer_kernel();
@@ -40,7 +43,8 @@ double nanoseconds(const salvo::Device& device, bool epilogue, bool new_bounds) 
     const int bound = new_bounds ? kCount - round : kCount;
     const auto before = std::chrono::steady_clock::now();
     device.launch(consumer, salvo::over(kCount), y, z, bound);
-    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - before;
+    const std::chrono::duration<double, std::nano> spent =
+        std::chrono::steady_clock::now() - before;
     rounds.push_back(spent.count());
     salvo::window::flush();
   }

@@ -158,8 +158,9 @@ FloatProbe measure_floats(DeviceState& device) {
   probe.cases = kCases;
   probe.contracted = kCases - equal(buffers.read(sum), cases.twice_rounded);
   probe.fma_rounded_once = has.fast_fma ? equal(buffers.read(fused), cases.once_rounded) : 0;
-  probe.narrowing_survives = equal(buffers.read(bfloat_back), buffers.read(bfloat_later)) == kCases &&
-                             equal(buffers.read(half_back), buffers.read(half_later)) == kCases;
+  probe.narrowing_survives =
+      equal(buffers.read(bfloat_back), buffers.read(bfloat_later)) == kCases &&
+      equal(buffers.read(half_back), buffers.read(half_later)) == kCases;
   return probe;
 }
 

@@ -97,8 +97,8 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
     return refuse(merge.kernel->horizontal_refusal);
   }
   // Asked before the source is made, which a target may be unable to do over its limits (W48).
-  const Reason over = limit_passed(
-      call.device.properties(), call.device.driver().parameter_cost(merge.kernel->kernel));
+  const Reason over = limit_passed(call.device.properties(),
+                                   call.device.driver().parameter_cost(merge.kernel->kernel));
   if (over != Reason::none) return refuse(over);
   try {
     merge.prepared = &merge.kernel->on(call.device);

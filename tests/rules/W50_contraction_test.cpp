@@ -55,7 +55,8 @@ TEST(W50Contraction, W50_FixedFormsFusedOperationsPerKernelAndOffFormsNone) {
   EXPECT_EQ(count(form(fake.device(), off), ir::Op::Fma), 0);
 
   const std::vector<float> x = telling_values(kCount);
-  const std::vector<float> fused = run(fake.device(), kernel, x), apart = run(fake.device(), off, x);
+  const std::vector<float> fused = run(fake.device(), kernel, x),
+                           apart = run(fake.device(), off, x);
   int differ = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const float product = x[i] * x[i];
@@ -73,7 +74,8 @@ TEST(W50Contraction, W50_ADeviceWithoutFastFmaGetsNone) {
 }
 
 TEST(W50Contraction, W50_DeviceModeLeavesTheKernelToTheCompilerExceptOnHipAndMetal) {
-  for (const char* backend : {"CUDA/PTX", "CUDA/C", "OpenCL", "Vulkan", "LevelZero", "HIP", "Metal"}) {
+  for (const char* backend :
+       {"CUDA/PTX", "CUDA/C", "OpenCL", "Vulkan", "LevelZero", "HIP", "Metal"}) {
     FakeRuntime fake{FakeOptions{.backend = backend}};
     const auto kernel = square_plus("square_plus").contraction(Contraction::device);
     EXPECT_EQ(count(form(fake.device(), kernel), ir::Op::Fma), 0) << backend;
@@ -133,7 +135,8 @@ class W52Grants : public ::testing::Test {
   Policy& policy = fake.runtime.policy();
   Floats multiply = times("multiply").contraction(Contraction::device);
   Floats add = plus("add").contraction(Contraction::device);
-  Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount), z = Vector<float>(kCount);
+  Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount),
+                                                     z = Vector<float>(kCount);
 
   std::size_t launches() {
     fake.control->clear();
@@ -160,8 +163,7 @@ TEST_F(W52Grants, W52_ModeDeviceNeedsAGrantForBoth) {
   policy.grant("add", Deviation::cross_kernel_contraction, "error budget of 2 ulp");
   EXPECT_EQ(launches(), 1U);
   EXPECT_TRUE(epilogue().applied);
-  EXPECT_EQ(epilogue().detail,
-            "granted=cross-kernel-contraction reason=\"error budget of 2 ulp\"");
+  EXPECT_EQ(epilogue().detail, "granted=cross-kernel-contraction reason=\"error budget of 2 ulp\"");
 }
 
 TEST_F(W52Grants, W52_GrantsAreListedAndRevoked) {
@@ -248,9 +250,8 @@ TEST(W53Probe, W53_ADeviceThatDoesAsItIsToldIsSeenToDoSo) {
 }
 
 TEST(W53Probe, W53_TheProbeRunsBeforeTheFirstMerge) {
-  expect_merged(across_the_seam(Contraction::fixed), 1, FakeOptions{.adjust = [](DeviceProperties& d) {
-                  d.exact_arithmetic = false;
-                }});
+  expect_merged(across_the_seam(Contraction::fixed), 1,
+                FakeOptions{.adjust = [](DeviceProperties& d) { d.exact_arithmetic = false; }});
 }
 
 TEST(W53Probe, W52_ADeviceThatContractsAnywayNeedsAGrantInEveryMode) {
@@ -274,7 +275,8 @@ TEST(W54Bound, W54_WithAGrantAResultDiffersByOneContractionAtMost) {
   FakeRuntime fake{FakeOptions{.contracts = true}};
   fake.runtime.policy().grant("multiply", Deviation::cross_kernel_contraction, "measured here");
   fake.runtime.policy().grant("subtract", Deviation::cross_kernel_contraction, "measured here");
-  // Products that nearly cancel with what is added: there the difference passes an ulp of the result.
+  // Products that nearly cancel with what is added: there the difference passes an ulp of the
+  // result.
   std::vector<float> x, minus;
   std::uint32_t state = 99;
   for (int i = 0; i < kCount; ++i) {
