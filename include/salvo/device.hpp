@@ -109,6 +109,9 @@ class Device {
   const std::string& id() const noexcept;       // "OpenCL:0"
   const std::string& backend() const noexcept;  // "OpenCL"
   const DeviceProperties& properties() const noexcept;
+  /// What the device's compiler makes of multiplies and adds (W53): measured at the first need, once
+  /// per runtime, and counted in no statistics.
+  FloatProbe float_probe() const;
 
   /// Launches a kernel. The call checks its arguments, captures scalars and dims, and uploads what
   /// the device lacks; it may then hold the launch until the program observes the device (W1, W14).

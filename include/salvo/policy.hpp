@@ -17,7 +17,8 @@ namespace runtime {
 class Core;
 }
 
-/// A way in which a result may differ from that of separate launches. Nothing differs without a grant.
+/// A way in which a result may differ from that of separate launches. Nothing differs without a
+/// grant.
 enum class Deviation : std::uint8_t {
   /// The device's compiler may fuse a multiply of one kernel with an add of the next when the two
   /// become one launch: at most one contraction per element (W54).
@@ -33,7 +34,8 @@ struct Grant {
 };
 
 /// The grants of one runtime. Every change issues what is held first (W23). Any thread may call any
-/// of these. A grant for a kernel object holds for its copies, not for another contraction mode of it.
+/// of these. A grant for a kernel object holds for its copies, not for another contraction mode of
+/// it.
 class Policy {
  public:
   explicit Policy(std::shared_ptr<runtime::Core> core) : core_(std::move(core)) {}
@@ -72,7 +74,9 @@ template <class Which>
 bool revoke(const Which& kernel, Deviation deviation) {
   return current().revoke(kernel, deviation);
 }
-inline std::vector<Grant> list() { return current().list(); }
+inline std::vector<Grant> list() {
+  return current().list();
+}
 }  // namespace policy
 
 }  // namespace salvo

@@ -44,6 +44,19 @@ struct DeviceProperties {
   bool exact_divide_sqrt = true;
   /// Denormal f32 values are kept.
   bool denormals_f32 = true;
+  /// Each operation is carried out as the IR has it, with no compiler in between: the device need
+  /// not be probed (W53).
+  bool exact_arithmetic = false;
+};
+
+/// What small kernels measured of a device's arithmetic (W53). Counts are of cases in which one
+/// rounding and two give different results.
+struct FloatProbe {
+  bool measured = false;
+  std::uint32_t cases = 0;
+  std::uint32_t contracted = 0;        // a * b + c in a kernel that forbids it, yet not rounded twice
+  std::uint32_t fma_rounded_once = 0;  // fma(a, b, c) as it should be; 0 where fast_fma is false
+  bool narrowing_survives = false;     // a stored f16 or bf16 is rounded when the kernel reads it back
 };
 
 }  // namespace salvo

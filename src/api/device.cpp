@@ -24,6 +24,8 @@ const std::string& Device::id() const noexcept { return state_->id(); }
 const std::string& Device::backend() const noexcept { return state_->backend_name(); }
 const DeviceProperties& Device::properties() const noexcept { return state_->properties(); }
 
+FloatProbe Device::float_probe() const { return state_->float_probe(); }
+
 void Device::synchronize() const {
   std::exception_ptr failure;
   try {

@@ -27,7 +27,8 @@ using passes::Cloner;
 bool is_global_id(const ir::Kernel& kernel, ValueId id) {
   const Node& node = kernel.node(id);
   if (node.op == Op::GlobalIdx) return node.axis == 0;
-  const bool holds = node.type == Scalar::I64 || node.type == Scalar::U32 || node.type == Scalar::U64;
+  const bool holds =
+      node.type == Scalar::I64 || node.type == Scalar::U32 || node.type == Scalar::U64;
   return node.op == Op::Cast && holds && is_global_id(kernel, node.operands[0]);
 }
 
@@ -148,8 +149,8 @@ class Judge {
                              [](const StoreSite& s) { return s.exact && s.known_index; })) {
       return refuse(Reason::unproved, "where the producer stores depends on data");
     }
-    pair_.consumer_sites = find_store_sites(
-        pair_.consumer, std::vector<bool>(pair_.consumer.memories.size(), true));
+    pair_.consumer_sites =
+        find_store_sites(pair_.consumer, std::vector<bool>(pair_.consumer.memories.size(), true));
     pair_.producer_parameters = parameters_read(kernel, pair_.producer_sites);
     pair_.consumer_parameters = parameters_read(pair_.consumer, pair_.consumer_sites);
   }
@@ -172,9 +173,8 @@ class Judge {
     if (pair_.producer_sites.size() != 1) return false;
     const ir::Kernel& kernel = pair_.producer;
     const StoreSite& site = pair_.producer_sites.front();
-    if (std::ranges::any_of(site.path, [](const PathStep& step) {
-          return step.kind == PathStep::Kind::loop;
-        })) {
+    if (std::ranges::any_of(
+            site.path, [](const PathStep& step) { return step.kind == PathStep::Kind::loop; })) {
       return false;
     }
     const ValueId index = kernel.node(site.store).operands[0];
@@ -253,13 +253,12 @@ class Merger {
 
   /// The consumer's body for the element just stored, behind its launched range and its own guard.
   void place_consumer(MemoryId vector, ValueId index, ValueId value) {
-    const ValueId id = to_.kernel().node(index).type == Scalar::I32
-                           ? index
-                           : to_.cast(Scalar::I32, index);
+    const ValueId id =
+        to_.kernel().node(index).type == Scalar::I32 ? index : to_.cast(Scalar::I32, index);
     const ValueId launched = to_.op(Op::Lt, {id, to_.param(range_)});
     const ir::BlockId then_block = to_.open();
-    // Rounding to 16-bit floats is the store's: there the element is loaded again, as it is where the
-    // consumer changes it. A thread sees its own stores.
+    // Rounding to 16-bit floats is the store's: there the element is loaded again, as it is where
+    // the consumer changes it. A thread sees its own stores.
     const Scalar stored = to_.kernel().memories[vector].element.fields[0].type;
     const bool reload =
         pair_.consumer_writes_vector || stored == Scalar::F16 || stored == Scalar::BF16;
@@ -291,14 +290,17 @@ class Merger {
       return to_.constant(to_.kernel().node(value).type, bits);
     };
     switch (stored) {
-      case Scalar::U8: return to_.op(Op::And, {value, number(0xff)});
-      case Scalar::U16: return to_.op(Op::And, {value, number(0xffff)});
+      case Scalar::U8:
+        return to_.op(Op::And, {value, number(0xff)});
+      case Scalar::U16:
+        return to_.op(Op::And, {value, number(0xffff)});
       case Scalar::I8:
       case Scalar::I16: {
         const std::uint32_t spare = stored == Scalar::I8 ? 24 : 16;
         return to_.op(Op::Shr, {to_.op(Op::Shl, {value, number(spare)}), number(spare)});
       }
-      default: return value;
+      default:
+        return value;
     }
   }
 
@@ -342,6 +344,8 @@ EpilogueAnalysis analyse_epilogue(const ir::Kernel& producer, const ir::Kernel& 
   return pair;
 }
 
-ir::Kernel merge_epilogue(const EpilogueAnalysis& pair) { return Merger(pair).run(); }
+ir::Kernel merge_epilogue(const EpilogueAnalysis& pair) {
+  return Merger(pair).run();
+}
 
 }  // namespace salvo::fusion

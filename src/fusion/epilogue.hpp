@@ -32,21 +32,21 @@ struct EpilogueAnalysis {
   ir::Kernel consumer;
   std::vector<StoreSite> producer_sites;  // stores of the vector between the two
   std::vector<StoreSite> consumer_sites;
-  std::vector<bool> consumer_memories;    // by memory of the consumer: lies on that vector
-  ir::MemoryId vector = ir::kNone;        // the producer's memory that the sites store to
+  std::vector<bool> consumer_memories;  // by memory of the consumer: lies on that vector
+  ir::MemoryId vector = ir::kNone;      // the producer's memory that the sites store to
   bool consumer_writes_vector = false;
   /// Parameters that the proof depends on: their values are part of what a proof is of.
   std::vector<std::uint32_t> producer_parameters;
   std::vector<std::uint32_t> consumer_parameters;
 };
 
-/// Whether the pair may merge, sizes apart (W39, W45, W46). `meetings` has a row for each parameter of
-/// the producer, with an entry for each of the consumer's.
+/// Whether the pair may merge, sizes apart (W39, W45, W46). `meetings` has a row for each parameter
+/// of the producer, with an entry for each of the consumer's.
 EpilogueAnalysis analyse_epilogue(const ir::Kernel& producer, const ir::Kernel& consumer,
                                   const std::vector<Meeting>& meetings);
 
-/// The kernel that does the work of both (W40, W44, W45). Its parameters are the producer's, then the
-/// consumer's, then an i32: the number of threads the consumer was launched with.
+/// The kernel that does the work of both (W40, W44, W45). Its parameters are the producer's, then
+/// the consumer's, then an i32: the number of threads the consumer was launched with.
 ir::Kernel merge_epilogue(const EpilogueAnalysis& pair);
 
 }  // namespace salvo::fusion

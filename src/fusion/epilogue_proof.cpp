@@ -1,5 +1,5 @@
-// Proves on the host that a producer stores each element once and whatever its consumer writes (W41).
-// SPDX-License-Identifier: MIT
+// Proves on the host that a producer stores each element once and whatever its consumer writes
+// (W41). SPDX-License-Identifier: MIT
 #include "fusion/epilogue_proof.hpp"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ using passes::Range;
 
 /// What one site stores, as far as closed forms tell.
 struct SiteSet {
-  Range hull;              // holds every element; empty if none is stored
-  bool interval = false;   // it is exactly the hull
-  bool once = false;       // each element by one thread, in one turn
+  Range hull;             // holds every element; empty if none is stored
+  bool interval = false;  // it is exactly the hull
+  bool once = false;      // each element by one thread, in one turn
 };
 
 /// Narrows a range by factor * v + constant >= 0.
@@ -184,7 +184,8 @@ class Bits {
   }
   bool test(std::int64_t index) const {
     return in_range(index) && (words_[static_cast<std::uint64_t>(index) / 64] >>
-                               (static_cast<std::uint64_t>(index) % 64) & 1) != 0;
+                                   (static_cast<std::uint64_t>(index) % 64) &
+                               1) != 0;
   }
 
  private:
@@ -216,8 +217,9 @@ Proof prove_closed(const LaunchedSites& producer, const LaunchedSites& consumer,
     const auto set = SiteForms(producer, site).solve();
     if (!set) return Proof::unknown;
     if (set->hull.empty()) continue;
-    hull = hull.empty() ? set->hull
-                        : Range{std::min(hull.low, set->hull.low), std::max(hull.high, set->hull.high)};
+    hull = hull.empty()
+               ? set->hull
+               : Range{std::min(hull.low, set->hull.low), std::max(hull.high, set->hull.high)};
     exact = exact && set->interval && set->once;
     stored.push_back(set->hull);
   }
@@ -242,7 +244,8 @@ Proof prove_closed(const LaunchedSites& producer, const LaunchedSites& consumer,
     if (!set) return Proof::unknown;
     // The hull of what the producer stores is no less than that, also where it is not exact.
     if (set->interval && !inside(set->hull, hull)) return Proof::refuted;
-    const bool here = std::ranges::any_of(joined, [&](const Range& r) { return inside(set->hull, r); });
+    const bool here =
+        std::ranges::any_of(joined, [&](const Range& r) { return inside(set->hull, r); });
     if (!here && !set->hull.empty()) {
       if (exact && set->interval) return Proof::refuted;
       covered = false;

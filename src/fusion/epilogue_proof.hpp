@@ -1,5 +1,5 @@
-// Proves on the host that a producer stores each element once and whatever its consumer writes (W41).
-// SPDX-License-Identifier: MIT
+// Proves on the host that a producer stores each element once and whatever its consumer writes
+// (W41). SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

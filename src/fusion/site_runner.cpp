@@ -57,8 +57,7 @@ std::uint32_t SiteRunner::require(ValueId id, std::vector<Instruction>& code) {
     case Op::Constant:
       return known(node.literal);
     case Op::Param:
-      return known(passes::widened(kernel_.parameters[node.index].type,
-                                   facts_.values[node.index]));
+      return known(passes::widened(kernel_.parameters[node.index].type, facts_.values[node.index]));
     case Op::Length:
       return known(facts_.values[kernel_.memories[node.memory].parameter]);
     case Op::BlockDim:
@@ -93,30 +92,63 @@ void SiteRunner::execute(const Instruction& one) {
   const auto integer = [&](std::size_t k) { return static_cast<std::int32_t>(bits(k)); };
   std::uint64_t& to = values_[one.to];
   switch (one.op) {
-    case Op::ThreadIdx: to = thread_[one.axis]; return;
-    case Op::BlockIdx: to = block_[one.axis]; return;
-    case Op::GlobalIdx:
-      to = static_cast<std::uint32_t>(block_[one.axis] * facts_.block[one.axis] + thread_[one.axis]);
+    case Op::ThreadIdx:
+      to = thread_[one.axis];
       return;
-    case Op::Select: to = bits(0) != 0 ? bits(1) : bits(2); return;
-    case Op::Bitcast: to = bits(0); return;
-    default: break;
+    case Op::BlockIdx:
+      to = block_[one.axis];
+      return;
+    case Op::GlobalIdx:
+      to =
+          static_cast<std::uint32_t>(block_[one.axis] * facts_.block[one.axis] + thread_[one.axis]);
+      return;
+    case Op::Select:
+      to = bits(0) != 0 ? bits(1) : bits(2);
+      return;
+    case Op::Bitcast:
+      to = bits(0);
+      return;
+    default:
+      break;
   }
   // The common cases at full speed; the rest as the folder says, which is the same.
   if (one.input == Scalar::I32) {
     switch (one.op) {
-      case Op::Add: to = word(0) + word(1); return;
-      case Op::Sub: to = word(0) - word(1); return;
-      case Op::Mul: to = word(0) * word(1); return;
-      case Op::Lt: to = integer(0) < integer(1) ? 1 : 0; return;
-      case Op::Le: to = integer(0) <= integer(1) ? 1 : 0; return;
-      case Op::Gt: to = integer(0) > integer(1) ? 1 : 0; return;
-      case Op::Ge: to = integer(0) >= integer(1) ? 1 : 0; return;
-      case Op::Eq: to = word(0) == word(1) ? 1 : 0; return;
-      case Op::And: to = word(0) & word(1); return;
-      case Op::Or: to = word(0) | word(1); return;
-      case Op::Xor: to = word(0) ^ word(1); return;
-      default: break;
+      case Op::Add:
+        to = word(0) + word(1);
+        return;
+      case Op::Sub:
+        to = word(0) - word(1);
+        return;
+      case Op::Mul:
+        to = word(0) * word(1);
+        return;
+      case Op::Lt:
+        to = integer(0) < integer(1) ? 1 : 0;
+        return;
+      case Op::Le:
+        to = integer(0) <= integer(1) ? 1 : 0;
+        return;
+      case Op::Gt:
+        to = integer(0) > integer(1) ? 1 : 0;
+        return;
+      case Op::Ge:
+        to = integer(0) >= integer(1) ? 1 : 0;
+        return;
+      case Op::Eq:
+        to = word(0) == word(1) ? 1 : 0;
+        return;
+      case Op::And:
+        to = word(0) & word(1);
+        return;
+      case Op::Or:
+        to = word(0) | word(1);
+        return;
+      case Op::Xor:
+        to = word(0) ^ word(1);
+        return;
+      default:
+        break;
     }
   }
   std::array<passes::Literal, 3> literals;
@@ -125,8 +157,11 @@ void SiteRunner::execute(const Instruction& one) {
     case Op::Neg:
     case Op::Abs:
     case Op::Not:
-    case Op::Cast: count = 1; break;
-    default: count = 2;
+    case Op::Cast:
+      count = 1;
+      break;
+    default:
+      count = 2;
   }
   for (std::size_t k = 0; k < count; ++k) literals[k] = {one.input, bits(k)};
   const auto folded = passes::fold(one.op, one.type, {literals.data(), count});

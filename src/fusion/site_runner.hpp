@@ -55,7 +55,7 @@ class SiteRunner {
   std::vector<Instruction> uniform_;  // the same for all threads
   std::vector<bool> varies_;          // by place
   std::vector<Step> steps_;
-  std::vector<Instruction> last_;     // computes the index
+  std::vector<Instruction> last_;  // computes the index
   std::uint32_t index_ = 0;
   ir::Scalar index_type_ = ir::Scalar::I32;
   std::array<std::uint32_t, 3> thread_{}, block_{};

@@ -1,5 +1,5 @@
-// Indexes and guards as affine forms of a thread's position, with the numbers of one launch filled in.
-// SPDX-License-Identifier: MIT
+// Indexes and guards as affine forms of a thread's position, with the numbers of one launch filled
+// in. SPDX-License-Identifier: MIT
 #include "passes/affine.hpp"
 
 #include <algorithm>
@@ -18,7 +18,9 @@ using ir::ValueId;
 /// Forms stay this small, so that sums of a few never overflow.
 constexpr std::int64_t kMost = std::int64_t{1} << 58;
 
-bool small(std::int64_t value) noexcept { return value > -kMost && value < kMost; }
+bool small(std::int64_t value) noexcept {
+  return value > -kMost && value < kMost;
+}
 
 /// a * b, or nothing if that is not small.
 std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) noexcept {
@@ -51,16 +53,20 @@ Affine constant(std::int64_t value) {
 /// A literal of an integer type as a number; none if it has no small one.
 std::optional<std::int64_t> number(Scalar type, std::uint64_t bits) noexcept {
   switch (type) {
-    case Scalar::Bool: return bits & 1;
-    case Scalar::I32: return static_cast<std::int32_t>(bits);
-    case Scalar::U32: return static_cast<std::uint32_t>(bits);
+    case Scalar::Bool:
+      return bits & 1;
+    case Scalar::I32:
+      return static_cast<std::int32_t>(bits);
+    case Scalar::U32:
+      return static_cast<std::uint32_t>(bits);
     case Scalar::I64:
     case Scalar::U64: {
       const auto value = static_cast<std::int64_t>(bits);
       if (!small(value) || (type == Scalar::U64 && value < 0)) return std::nullopt;
       return value;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -68,11 +74,16 @@ Range limits(Scalar type) noexcept {
   switch (type) {
     case Scalar::I32:
       return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-    case Scalar::U32: return {0, std::numeric_limits<std::uint32_t>::max()};
-    case Scalar::I64: return {-kMost, kMost};
-    case Scalar::U64: return {0, kMost};
-    case Scalar::Bool: return {0, 1};
-    default: return {};
+    case Scalar::U32:
+      return {0, std::numeric_limits<std::uint32_t>::max()};
+    case Scalar::I64:
+      return {-kMost, kMost};
+    case Scalar::U64:
+      return {0, kMost};
+    case Scalar::Bool:
+      return {0, 1};
+    default:
+      return {};
   }
 }
 
@@ -80,14 +91,20 @@ Range limits(Scalar type) noexcept {
 
 std::uint64_t widened(Scalar stored, std::uint64_t bits) noexcept {
   switch (stored) {
-    case Scalar::I8: return static_cast<std::uint32_t>(static_cast<std::int8_t>(bits));
-    case Scalar::I16: return static_cast<std::uint32_t>(static_cast<std::int16_t>(bits));
+    case Scalar::I8:
+      return static_cast<std::uint32_t>(static_cast<std::int8_t>(bits));
+    case Scalar::I16:
+      return static_cast<std::uint32_t>(static_cast<std::int16_t>(bits));
     case Scalar::Bool:
-    case Scalar::U8: return bits & 0xff;
-    case Scalar::U16: return bits & 0xffff;
+    case Scalar::U8:
+      return bits & 0xff;
+    case Scalar::U16:
+      return bits & 0xffff;
     case Scalar::I32:
-    case Scalar::U32: return bits & 0xffff'ffff;
-    default: return bits;
+    case Scalar::U32:
+      return bits & 0xffff'ffff;
+    default:
+      return bits;
   }
 }
 
@@ -183,9 +200,12 @@ std::optional<Affine> AffineForms::combine(const Node& node) {
   }
   if (constants) return folded(node, {inputs.data(), node.operand_count});
   switch (node.op) {
-    case Op::Add: return scaled_sum(inputs[0], inputs[1], 1);
-    case Op::Sub: return scaled_sum(inputs[0], inputs[1], -1);
-    case Op::Neg: return scaled_sum({}, inputs[0], -1);
+    case Op::Add:
+      return scaled_sum(inputs[0], inputs[1], 1);
+    case Op::Sub:
+      return scaled_sum(inputs[0], inputs[1], -1);
+    case Op::Neg:
+      return scaled_sum({}, inputs[0], -1);
     case Op::Mul:
       if (inputs[0].is_constant()) return scaled_sum({}, inputs[1], inputs[0].constant);
       if (inputs[1].is_constant()) return scaled_sum({}, inputs[0], inputs[1].constant);
@@ -204,8 +224,7 @@ std::optional<Affine> AffineForms::combine(const Node& node) {
   }
 }
 
-std::optional<Affine> AffineForms::folded(const Node& node,
-                                          std::span<const Affine> inputs) const {
+std::optional<Affine> AffineForms::folded(const Node& node, std::span<const Affine> inputs) const {
   std::array<Literal, 4> literals;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const Scalar type = kernel_.node(node.operands[k]).type;
@@ -244,14 +263,19 @@ bool AffineForms::constrain(ValueId condition, bool taken, std::vector<Affine>& 
     return true;
   };
   switch (node.op) {
-    case Op::Lt: return taken ? less(*a, *b, 1) : less(*b, *a, 0);
-    case Op::Le: return taken ? less(*a, *b, 0) : less(*b, *a, 1);
-    case Op::Gt: return taken ? less(*b, *a, 1) : less(*a, *b, 0);
-    case Op::Ge: return taken ? less(*b, *a, 0) : less(*a, *b, 1);
+    case Op::Lt:
+      return taken ? less(*a, *b, 1) : less(*b, *a, 0);
+    case Op::Le:
+      return taken ? less(*a, *b, 0) : less(*b, *a, 1);
+    case Op::Gt:
+      return taken ? less(*b, *a, 1) : less(*a, *b, 0);
+    case Op::Ge:
+      return taken ? less(*b, *a, 0) : less(*a, *b, 1);
     case Op::Eq:
     case Op::Ne:
       return taken == (node.op == Op::Eq) && less(*a, *b, 0) && less(*b, *a, 0);
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -62,8 +62,11 @@ ir::Kernel multiply_by_inverses(const ir::Kernel& kernel) {
 class Contraction {
  public:
   explicit Contraction(const ir::Kernel& kernel)
-      : kernel_(kernel), home_(kernel.nodes.size(), kNone), uses_(kernel.nodes.size()),
-        same_(kernel.nodes.size(), kNoValue), fused_(kernel.nodes.size()),
+      : kernel_(kernel),
+        home_(kernel.nodes.size(), kNone),
+        uses_(kernel.nodes.size()),
+        same_(kernel.nodes.size(), kNoValue),
+        fused_(kernel.nodes.size()),
         gone_(kernel.nodes.size(), false) {}
 
   ir::Kernel run() {
@@ -195,13 +198,13 @@ class Contraction {
   }
 
   const ir::Kernel& kernel_;
-  std::vector<BlockId> home_;                 // by node
-  std::vector<std::vector<ValueId>> uses_;    // by node: one entry per operand that names it
-  std::vector<ValueId> same_;                 // the product that a node repeats, or itself
+  std::vector<BlockId> home_;               // by node
+  std::vector<std::vector<ValueId>> uses_;  // by node: one entry per operand that names it
+  std::vector<ValueId> same_;               // the product that a node repeats, or itself
   std::map<std::tuple<ValueId, ValueId>, ValueId> product_of_;  // those that dominate the walk
   std::vector<ValueId> products_;
-  std::vector<std::optional<Fused>> fused_;   // sums
-  std::vector<bool> gone_;                    // products and negations that nothing needs
+  std::vector<std::optional<Fused>> fused_;  // sums
+  std::vector<bool> gone_;                   // products and negations that nothing needs
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/backend_names.hpp"
+#include "runtime/float_probe.hpp"
 
 namespace salvo::runtime {
 namespace {
@@ -71,6 +72,20 @@ void DeviceState::forget_failure(const ir::Digest& digest, const TranslateOption
   const std::lock_guard lock(build_lock_);
   const auto found = built_.find({digest, options.device_contraction, options.may_alias});
   if (found != built_.end()) found->second.failure = nullptr;
+}
+
+FloatProbe DeviceState::float_probe() {
+  const std::lock_guard issue(issue_lock_);
+  if (!probed_.load(std::memory_order_relaxed)) {
+    try {
+      probe_ = measure_floats(*this);
+    } catch (const Error&) {
+      // A device that cannot run the probe is treated as one that contracts: nothing merges on it.
+      probe_ = {};
+    }
+    probed_.store(true, std::memory_order_release);
+  }
+  return probe_;
 }
 
 void DeviceState::clear_executables() {

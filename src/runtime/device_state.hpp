@@ -54,6 +54,18 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// Grows with every clear_executables: pointers kept from before are dead.
   std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
 
+  /// What the device's compiler makes of multiplies and adds. Measured at the first call, which takes
+  /// the issue lock; where it fails, nothing is known and every count is 0.
+  FloatProbe float_probe();
+  /// Whether `float_probe` would measure.
+  bool is_probed() const noexcept {
+    return properties().exact_arithmetic || probed_.load(std::memory_order_acquire);
+  }
+  /// Of a probed device: the compiler contracts where it was told not to, or could not be asked.
+  bool contracts_anyway() const noexcept {
+    return !properties().exact_arithmetic && (!probe_.measured || probe_.contracted > 0);
+  }
+
   HeldWork* held_work() const noexcept { return held_work_.load(std::memory_order_acquire); }
   void set_held_work(HeldWork* work) noexcept {
     held_work_.store(work, std::memory_order_release);
@@ -84,6 +96,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::mutex build_lock_;
   std::map<Key, Built> built_;
   std::atomic<std::uint32_t> generation_{1};
+  FloatProbe probe_;  // constant once probed_ is set
+  std::atomic<bool> probed_{false};
   std::atomic<HeldWork*> held_work_{nullptr};
 };
 

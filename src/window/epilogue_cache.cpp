@@ -1,5 +1,5 @@
-// Pairs of producer and consumer: whether they merge, proved once, and the kernels they become (W43).
-// SPDX-License-Identifier: MIT
+// Pairs of producer and consumer: whether they merge, proved once, and the kernels they become
+// (W43). SPDX-License-Identifier: MIT
 #include "window/epilogue_cache.hpp"
 
 #include <utility>
@@ -78,8 +78,8 @@ EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
     std::vector<Meeting> meetings;
     for (std::size_t k = 4; k < key_.size(); ++k) meetings.push_back(static_cast<Meeting>(key_[k]));
     auto made = std::make_unique<Pair>();
-    made->analysis = fusion::analyse_epilogue(*producer.prepared->kernel,
-                                              *consumer.prepared->kernel, meetings);
+    made->analysis =
+        fusion::analyse_epilogue(*producer.prepared->kernel, *consumer.prepared->kernel, meetings);
     pair = std::move(made);
   }
   return *pair;
@@ -88,12 +88,11 @@ EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
 Proof EpilogueCache::prove(Pair& pair, const HeldLaunch& producer, const HeldLaunch& consumer) {
   const fusion::EpilogueAnalysis& known = pair.analysis;
   const std::vector<std::uint64_t> produced = values_of(producer), consumed = values_of(consumer);
-  const fusion::LaunchedSites stores{known.producer, known.producer_sites,
-                                     {producer.shape.grid, producer.shape.block, produced}};
-  const fusion::LaunchedSites writes{known.consumer, known.consumer_sites,
-                                     {consumer.shape.grid, consumer.shape.block, consumed}};
-  const std::uint64_t length =
-      produced[known.producer.memories[known.vector].parameter];
+  const fusion::LaunchedSites stores{
+      known.producer, known.producer_sites, {producer.shape.grid, producer.shape.block, produced}};
+  const fusion::LaunchedSites writes{
+      known.consumer, known.consumer_sites, {consumer.shape.grid, consumer.shape.block, consumed}};
+  const std::uint64_t length = produced[known.producer.memories[known.vector].parameter];
   const Proof closed = fusion::prove_closed(stores, writes, length);
   if (closed != Proof::unknown) return closed;
   const std::uint64_t threads = fusion::thread_count(stores.facts);
@@ -102,7 +101,8 @@ Proof EpilogueCache::prove(Pair& pair, const HeldLaunch& producer, const HeldLau
   return fusion::prove_by_enumeration(stores, writes, length);
 }
 
-EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer, const HeldLaunch& consumer) {
+EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer,
+                                            const HeldLaunch& consumer) {
   const std::lock_guard lock(lock_);
   Pair& pair = find_pair(producer, consumer);
   const fusion::EpilogueAnalysis& known = pair.analysis;
@@ -113,9 +113,14 @@ EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer, const He
   }
   if (pair.merged && pair.merged->failed) return {Reason::failed_before, "", nullptr};
 
-  key_ = {producer.shape.grid[0],  producer.shape.grid[1],  producer.shape.grid[2],
-          producer.shape.block[0], producer.shape.block[1], producer.shape.block[2],
-          consumer.shape.grid[0],  consumer.shape.block[0],
+  key_ = {producer.shape.grid[0],
+          producer.shape.grid[1],
+          producer.shape.grid[2],
+          producer.shape.block[0],
+          producer.shape.block[1],
+          producer.shape.block[2],
+          consumer.shape.grid[0],
+          consumer.shape.block[0],
           value_of(producer, known.producer.memories[known.vector].parameter)};
   for (std::uint32_t p : known.producer_parameters) key_.push_back(value_of(producer, p));
   for (std::uint32_t c : known.consumer_parameters) key_.push_back(value_of(consumer, c));

@@ -1,5 +1,5 @@
-// Pairs of producer and consumer: whether they merge, proved once, and the kernels they become (W43).
-// SPDX-License-Identifier: MIT
+// Pairs of producer and consumer: whether they merge, proved once, and the kernels they become
+// (W43). SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace salvo::window {
 
-/// Thread-safe. What is cached depends on kernels, their form on the device and how their spans meet;
-/// a proof on dims, scalars and lengths too. Nothing of it depends on addresses.
+/// Thread-safe. What is cached depends on kernels, their form on the device and how their spans
+/// meet; a proof on dims, scalars and lengths too. Nothing of it depends on addresses.
 class EpilogueCache {
  public:
   struct Verdict {

@@ -9,7 +9,8 @@ namespace salvo {
 
 std::string_view name(Deviation deviation) noexcept {
   switch (deviation) {
-    case Deviation::cross_kernel_contraction: return "cross-kernel-contraction";
+    case Deviation::cross_kernel_contraction:
+      return "cross-kernel-contraction";
   }
   return "";
 }

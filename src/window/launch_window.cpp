@@ -143,6 +143,11 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   // A launch whose vectors are yet to come is looked at again when they are there.
   const Merge merge = current ? find_producer(call, *launch, after) : Merge{};
   if (merge.group && merge.reason == Reason::none) {
+    if (!call.device.is_probed()) {
+      launch->reset();
+      window.spare_launches.push_back(std::move(launch));
+      return Step::probe;
+    }
     auto merged = merged_launch(call, merge, *launch);
     explain_merge(call, merge);
     for (const Access& access : launch->accesses) {
@@ -201,6 +206,9 @@ void LaunchWindow::hold(const Call& call) {
       }
       case Step::upload:
         bring_to_device(call);
+        break;
+      case Step::probe:
+        call.device.float_probe();
         break;
       case Step::too_late:
         run_now(call);

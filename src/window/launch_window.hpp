@@ -102,7 +102,7 @@ class LaunchWindow final : public runtime::HeldWork {
   static std::uint32_t automatic_block(runtime::DeviceState& device, const Prepared& prepared);
 
   // Holding (launch_window.cpp).
-  enum class Step : std::uint8_t { done, make_room, upload, too_late };
+  enum class Step : std::uint8_t { done, make_room, upload, probe, too_late };
   void hold(const Call& call);
   /// Holds the launch, or says what must happen first. Takes the window lock.
   Step try_to_hold(const Call& call);
@@ -139,6 +139,8 @@ class LaunchWindow final : public runtime::HeldWork {
   /// concerned: it leaves contraction alone, or there is a grant (W32, W52).
   bool is_granted(const KernelRecord& kernel, const Prepared& prepared) const;
   bool is_granted(const HeldLaunch& launch) const;
+  bool has_grant(const KernelRecord& kernel) const;
+  bool has_grant(const HeldLaunch& launch) const;
   static bool held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept;
   /// Makes the call's vectors current on the device; what must be issued or moved first is.
   void bring_to_device(const Call& call);

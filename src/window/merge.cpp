@@ -23,14 +23,21 @@ bool feeds(const HeldLaunch& producer, const HeldLaunch& consumer) {
 
 }  // namespace
 
+bool LaunchWindow::has_grant(const KernelRecord& kernel) const {
+  return grants_.reason(kernel, Deviation::cross_kernel_contraction).has_value();
+}
+
+bool LaunchWindow::has_grant(const HeldLaunch& launch) const {
+  if (launch.parts.empty()) return has_grant(*launch.kernel);
+  return std::ranges::all_of(launch.parts, [&](const auto& part) { return has_grant(*part); });
+}
+
 bool LaunchWindow::is_granted(const KernelRecord& kernel, const Prepared& prepared) const {
-  return !prepared.device_contraction ||
-         grants_.reason(kernel, Deviation::cross_kernel_contraction).has_value();
+  return !prepared.device_contraction || has_grant(kernel);
 }
 
 bool LaunchWindow::is_granted(const HeldLaunch& launch) const {
-  if (launch.parts.empty()) return is_granted(*launch.kernel, *launch.prepared);
-  return std::ranges::all_of(launch.parts, [&](const auto& part) { return is_granted(*part); });
+  return !launch.prepared->device_contraction || has_grant(launch);
 }
 
 LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaunch& launch,
@@ -74,10 +81,11 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
   if (producer.prepared->device_contraction != call.prepared.device_contraction) {
     return refuse(Reason::contraction_differs);
   }
-  if (call.prepared.device_contraction) {
-    if (!is_granted(producer) || !is_granted(*call.kernel, call.prepared)) {
-      return refuse(Reason::needs_grant);
-    }
+  // Before it is probed, a device counts as one that does as it is told; it is probed before the
+  // first merge, and then this is asked again.
+  if (call.prepared.device_contraction ||
+      (call.device.is_probed() && call.device.contracts_anyway())) {
+    if (!has_grant(producer) || !has_grant(*call.kernel)) return refuse(Reason::needs_grant);
     merge.detail =
         fmt::format("granted={} reason=\"{}\"", name(Deviation::cross_kernel_contraction),
                     *grants_.reason(*call.kernel, Deviation::cross_kernel_contraction));
@@ -89,8 +97,8 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
     return refuse(merge.kernel->horizontal_refusal);
   }
   // Asked before the source is made, which a target may be unable to do over its limits (W48).
-  const Reason over = limit_passed(
-      call.device.properties(), call.device.driver().parameter_cost(merge.kernel->kernel));
+  const Reason over = limit_passed(call.device.properties(),
+                                   call.device.driver().parameter_cost(merge.kernel->kernel));
   if (over != Reason::none) return refuse(over);
   try {
     merge.prepared = &merge.kernel->on(call.device);

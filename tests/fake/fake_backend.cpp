@@ -63,6 +63,24 @@ void FakeControl::note(DriverCall call) {
 
 namespace {
 
+/// Products that are stored are looked through as well, as a device compiler would.
+ir::Kernel contracted(ir::Kernel kernel) {
+  for (ir::Block& block : kernel.blocks) {
+    for (const ir::ValueId id : block.nodes) {
+      ir::Node& sum = kernel.nodes[id];
+      if (sum.op != ir::Op::Add || !ir::is_float(sum.type)) continue;
+      const ir::Node& product = kernel.nodes[sum.operands[0]];
+      if (product.op != ir::Op::Mul) continue;
+      sum.op = ir::Op::Fma;
+      sum.operands[2] = sum.operands[1];
+      sum.operands[1] = product.operands[1];
+      sum.operands[0] = product.operands[0];
+      sum.operand_count = 3;
+    }
+  }
+  return kernel;
+}
+
 class FakeExecutable final : public runtime::Executable {
  public:
   FakeExecutable(std::unique_ptr<runtime::Executable> real, std::string name,
@@ -88,6 +106,7 @@ class FakeDevice final : public runtime::DeviceDriver {
         properties_(inner_->properties()) {
     properties_.name = "Fake";
     properties_.is_cpu = false;
+    properties_.exact_arithmetic = !options_.contracts;
     if (options_.adjust) options_.adjust(properties_);
   }
 
@@ -111,7 +130,9 @@ class FakeDevice final : public runtime::DeviceDriver {
                                              std::span<const std::byte> cached) override {
     note({Driver::build, kernel.name, {}, 0});
     const std::uint32_t own = options_.max_threads ? options_.max_threads(kernel) : 0;
-    return std::make_unique<FakeExecutable>(inner_->build(kernel, program, cached), kernel.name,
+    auto real = options_.contracts ? inner_->build(contracted(kernel), program, cached)
+                                   : inner_->build(kernel, program, cached);
+    return std::make_unique<FakeExecutable>(std::move(real), kernel.name,
                                             own ? own : properties_.max_threads_per_block);
   }
   std::uint32_t preferred_block(const runtime::Executable*) const override { return 256; }

@@ -74,6 +74,8 @@ struct FakeOptions {
   std::function<runtime::ParameterCost(const ir::Kernel&)> cost{};
   /// Largest block of a kernel once it is built; 0 for the device's.
   std::function<std::uint32_t(const ir::Kernel&)> max_threads{};
+  /// The device's compiler contracts whatever it is told, within what it compiles as one kernel.
+  bool contracts = false;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };

@@ -1,5 +1,5 @@
-// Random producers with their consumers: the same bytes merged, apart and interpreted, on every device.
-// SPDX-License-Identifier: MIT
+// Random producers with their consumers: the same bytes merged, apart and interpreted, on every
+// device. SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -26,7 +26,17 @@ class Random {
 };
 
 /// Where a producer stores, and so how it is launched.
-enum class Layout { guarded, reversed, exact, strided_loop, rows, every_second, tiles, swapped, permuted };
+enum class Layout {
+  guarded,
+  reversed,
+  exact,
+  strided_loop,
+  rows,
+  every_second,
+  tiles,
+  swapped,
+  permuted
+};
 
 struct Program {
   unsigned seed = 0;
@@ -63,16 +73,30 @@ template <class T>
 Computed<T> expression(Random& random, std::vector<Computed<T>> values) {
   const int steps = 1 + random.below(5);
   for (int s = 0; s < steps; ++s) {
-    const auto pick = [&] { return values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]; };
+    const auto pick = [&] {
+      return values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))];
+    };
     Computed<T> a = pick(), b = pick();
     switch (random.below(7)) {
       case 0:
-      case 1: values.push_back(a * b); break;
-      case 2: values.push_back(a + b); break;
-      case 3: values.push_back(a - b); break;
-      case 4: values.push_back(max(a, b)); break;
-      case 5: values.push_back(-a); break;
-      default: values.push_back(select(a < b, a, b + a)); break;
+      case 1:
+        values.push_back(a * b);
+        break;
+      case 2:
+        values.push_back(a + b);
+        break;
+      case 3:
+        values.push_back(a - b);
+        break;
+      case 4:
+        values.push_back(max(a, b));
+        break;
+      case 5:
+        values.push_back(-a);
+        break;
+      default:
+        values.push_back(select(a < b, a, b + a));
+        break;
     }
   }
   return values.back();
@@ -88,9 +112,15 @@ auto producer(const Program& p) {
     };
     auto i = global_thread_id();
     switch (p.layout) {
-      case Layout::guarded: if_(i < n, [&] { put(i); }); break;
-      case Layout::reversed: if_(i < n, [&] { put(n - 1 - i); }); break;
-      case Layout::exact: put(i); break;
+      case Layout::guarded:
+        if_(i < n, [&] { put(i); });
+        break;
+      case Layout::reversed:
+        if_(i < n, [&] { put(n - 1 - i); });
+        break;
+      case Layout::exact:
+        put(i);
+        break;
       case Layout::strided_loop:
         for_(range(i, n, grid_dim_x() * block_dim_x()), [&](Int k) { put(k); });
         break;
@@ -98,23 +128,34 @@ auto producer(const Program& p) {
         if_(global_idx_x() < width && global_idx_y() < n / width,
             [&] { put(global_idx_y() * width + global_idx_x()); });
         break;
-      case Layout::every_second: if_(i * 2 < n, [&] { put(i * 2); }); break;
+      case Layout::every_second:
+        if_(i * 2 < n, [&] { put(i * 2); });
+        break;
       case Layout::tiles:
         put((block_idx_y() * 4 + thread_idx_y()) * width + block_idx_x() * 8 + thread_idx_x());
         break;
-      case Layout::swapped: if_(i < n, [&] { put(i ^ 3); }); break;
-      case Layout::permuted: if_(i < n, [&] { put(order[i]); }); break;
+      case Layout::swapped:
+        if_(i < n, [&] { put(i ^ 3); });
+        break;
+      case Layout::permuted:
+        if_(i < n, [&] { put(order[i]); });
+        break;
     }
   });
 }
 
 Dims producer_dims(const Program& p) {
   switch (p.layout) {
-    case Layout::exact: return grid(p.count / 64).block(64);
-    case Layout::strided_loop: return grid(1 + p.count / 256).block(32);
-    case Layout::rows: return grid(3, 1 + p.count / 80).block(8, 5);
-    case Layout::tiles: return grid(2, p.count / 64).block(8, 4);
-    default: return over(p.count);
+    case Layout::exact:
+      return grid(p.count / 64).block(64);
+    case Layout::strided_loop:
+      return grid(1 + p.count / 256).block(32);
+    case Layout::rows:
+      return grid(3, 1 + p.count / 80).block(8, 5);
+    case Layout::tiles:
+      return grid(2, p.count / 64).block(8, 4);
+    default:
+      return over(p.count);
   }
 }
 
@@ -144,8 +185,9 @@ std::vector<T> inputs(int count, unsigned seed) {
       values.push_back(static_cast<T>(random.below(200) - (std::is_signed_v<T> ? 100 : 0)));
     } else {
       constexpr float kSpecial[] = {0.0f, -0.0f, 1e-40f, -1e-40f};
-      const float value = random.one_in(16) ? kSpecial[random.below(4)]
-                                            : static_cast<float>(random.below(1 << 20)) / (1 << 19) - 1.0f;
+      const float value = random.one_in(16)
+                              ? kSpecial[random.below(4)]
+                              : static_cast<float>(random.below(1 << 20)) / (1 << 19) - 1.0f;
       const auto bits = std::bit_cast<std::uint32_t>(value);
       T& made = values.emplace_back();
       if constexpr (std::is_same_v<T, half>) {
@@ -180,8 +222,8 @@ Bytes run_typed(const Device& device, const Program& p) {
   for (int i = 0; i < p.count; ++i) shuffled[static_cast<std::size_t>(i)] = i ^ 1;
   const Vector<std::int32_t> order{std::span<const std::int32_t>(shuffled)};
   // Rounded to pairs and fours where an index would leave the vector otherwise.
-  const int produced = p.layout == Layout::swapped || p.layout == Layout::permuted
-                           ? p.produced / 4 * 4 : p.produced;
+  const int produced =
+      p.layout == Layout::swapped || p.layout == Layout::permuted ? p.produced / 4 * 4 : p.produced;
   device.launch(producer<T>(p), producer_dims(p), x, y, order, produced, 16);
   Vector<T>& target = p.in_place ? y : p.own_input ? x : z;
   device.launch(consumer<T>("consumer", p.seed), over(p.consumed), y, w, target, p.consumed);
@@ -195,14 +237,19 @@ Bytes run_typed(const Device& device, const Program& p) {
 
 Bytes run(const Device& device, const Program& p) {
   switch (p.seed % 6) {
-    case 0: return run_typed<half>(device, p);
-    case 1: return run_typed<bfloat16>(device, p);
-    case 2: return run_typed<std::int8_t>(device, p);
-    case 3: return run_typed<std::int32_t>(device, p);
+    case 0:
+      return run_typed<half>(device, p);
+    case 1:
+      return run_typed<bfloat16>(device, p);
+    case 2:
+      return run_typed<std::int8_t>(device, p);
+    case 3:
+      return run_typed<std::int32_t>(device, p);
     case 4:
       if (device.properties().fp64) return run_typed<double>(device, p);
       [[fallthrough]];
-    default: return run_typed<float>(device, p);
+    default:
+      return run_typed<float>(device, p);
   }
 }
 

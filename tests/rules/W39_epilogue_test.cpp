@@ -1,5 +1,5 @@
-// W39-W45, W47, W48, W11: which consumers run at their producer's store, and that bytes stay the same.
-// SPDX-License-Identifier: MIT
+// W39-W45, W47, W48, W11: which consumers run at their producer's store, and that bytes stay the
+// same. SPDX-License-Identifier: MIT
 #include <numeric>
 
 #include "rules/epilogue_fixture.hpp"
@@ -94,13 +94,11 @@ TEST(W39Epilogue, W39_WhatIsNotElementWiseIsRefused) {
 }
 
 TEST(W39Epilogue, W39_AConsumerThatReadsTheVectorElsewhereIsRefused) {
-  expect_refused(pair(times("producer"), consumer([](auto from, auto to, Int n, Int i) {
-                        to[i] = from[n - 1 - i];
-                      })),
+  expect_refused(pair(times("producer"),
+                      consumer([](auto from, auto to, Int n, Int i) { to[i] = from[n - 1 - i]; })),
                  Reason::hazard);
-  expect_refused(pair(times("producer"), consumer([](auto from, auto to, Int, Int i) {
-                        to[i] = from[i] + from[0];
-                      })),
+  expect_refused(pair(times("producer"),
+                      consumer([](auto from, auto to, Int, Int i) { to[i] = from[i] + from[0]; })),
                  Reason::hazard);
 }
 
@@ -161,13 +159,13 @@ TEST(W40Epilogue, W40_AReturnLeavesOnlyTheConsumer) {
     if_(from[i] < 0.0f, [&] { return_(); });
     to[i] = from[i] + 10.0f;
   });
-  const auto stores_twice = kernel("stores", [](Span<float> from, Span<float> to, Span<float> more,
-                                                Int n) {
-    auto i = global_thread_id();
-    if_(i >= n, [&] { return_(); });
-    to[i] = from[i] * 1.1f;
-    more[i] = from[i];  // after the store that the consumer hangs on
-  });
+  const auto stores_twice =
+      kernel("stores", [](Span<float> from, Span<float> to, Span<float> more, Int n) {
+        auto i = global_thread_id();
+        if_(i >= n, [&] { return_(); });
+        to[i] = from[i] * 1.1f;
+        more[i] = from[i];  // after the store that the consumer hangs on
+      });
   expect_merged([&](const Device& device) -> Bytes {
     const Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(kCount), w(kCount), z(kCount, 9.0f);
@@ -185,11 +183,12 @@ Kernel<Span<float>, Span<float>> block_sums() {
     tile[t] = from[global_thread_id()];
     barrier();
     Var<std::int32_t> width = 32;
-    while_([&] { return width > 0; }, [&] {
-      if_(t < width, [&] { tile[t] += tile[t + width]; });
-      barrier();
-      width = width / 2;
-    });
+    while_([&] { return width > 0; },
+           [&] {
+             if_(t < width, [&] { tile[t] += tile[t + width]; });
+             barrier();
+             width = width / 2;
+           });
     if_(t == 0, [&] { to[block_idx_x()] = tile[0]; });
   });
 }
@@ -223,13 +222,15 @@ TEST(W40Epilogue, W40_ATiledMatrixProductTakesAnEpilogue) {
     });
     c[row * n + column] = sum;
   });
-  const auto bias_relu = kernel("bias_relu", [](Span<float> c, Span<float> bias, Int columns, Int n) {
-    auto i = global_thread_id();
-    if_(i < n, [&] { c[i] = max(c[i] + bias[i % columns], 0.0f); });
-  });
+  const auto bias_relu =
+      kernel("bias_relu", [](Span<float> c, Span<float> bias, Int columns, Int n) {
+        auto i = global_thread_id();
+        if_(i < n, [&] { c[i] = max(c[i] + bias[i % columns], 0.0f); });
+      });
   expect_merged([&](const Device& device) -> Bytes {
     std::vector<float> values = telling_values(kSize * kSize);
-    for (float& value : values) if (!(value < 2.0f && value > -2.0f)) value = 0.5f;
+    for (float& value : values)
+      if (!(value < 2.0f && value > -2.0f)) value = 0.5f;
     const Vector<float> a{std::span<const float>(values)}, b{std::span<const float>(values)};
     const Vector<float> bias{std::span<const float>(values).first(kSize)};
     Vector<float> c(kSize * kSize);
@@ -338,8 +339,8 @@ TEST(W41Epilogue, W41_ABackwardProducerMerges) {
 TEST(W42Epilogue, W42_AnIndexThatDependsOnDataIsRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
-        const auto scatter =
-            kernel("scatter", [](Span<float> from, Span<std::int32_t> where, Span<float> to, Int n) {
+        const auto scatter = kernel(
+            "scatter", [](Span<float> from, Span<std::int32_t> where, Span<float> to, Int n) {
               auto i = global_thread_id();
               if_(i < n, [&] { to[where[i]] = from[i]; });
             });
@@ -494,14 +495,14 @@ TEST_P(W48Limits, W48_AMergeThatWouldPassALimitIsNotMade) {
   expect_refused(pair(times("producer"), plus("consumer")), GetParam().reason,
                  FakeOptions{.adjust = GetParam().adjust});
 }
-INSTANTIATE_TEST_SUITE_P(
-    Each, W48Limits,
-    ::testing::Values(Limit{"parameters", Reason::parameter_limit,
-                            [](auto& d) { d.parameter_bytes = 87; }},
-                      Limit{"slots", Reason::slot_limit, [](auto& d) { d.argument_slots = 10; }},
-                      Limit{"push_constants", Reason::push_constant_limit,
-                            [](auto& d) { d.push_constant_bytes = 27; }}),
-    [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Each, W48Limits,
+                         ::testing::Values(Limit{"parameters", Reason::parameter_limit,
+                                                 [](auto& d) { d.parameter_bytes = 87; }},
+                                           Limit{"slots", Reason::slot_limit,
+                                                 [](auto& d) { d.argument_slots = 10; }},
+                                           Limit{"push_constants", Reason::push_constant_limit,
+                                                 [](auto& d) { d.push_constant_bytes = 27; }}),
+                         [](const auto& one) { return one.param.name; });
 
 TEST(W48Limits, W48_ExactlyTheLimitFits) {
   expect_merged(pair(times("producer"), plus("consumer")), 1, FakeOptions{.adjust = [](auto& d) {

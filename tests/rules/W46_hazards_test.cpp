@@ -196,9 +196,9 @@ TEST(W46Hazards, W46_AConsumerOfAnotherOutputOfTheProducerIsRefused) {
         const Vector<float> x = inputs();
         Vector<float> y(kCount), z(kCount), w(kCount);
         device.launch(two_outputs, over(kCount), x, y, z, kCount);
-        device.launch(three("consumer",
-                            [](auto a, auto b, auto c, Int i, Int) { c[i] = a[i] + b[i]; }),
-                      over(kCount), y, z, w, kCount);
+        device.launch(
+            three("consumer", [](auto a, auto b, auto c, Int i, Int) { c[i] = a[i] + b[i]; }),
+            over(kCount), y, z, w, kCount);
         return {bytes_of(y), bytes_of(z), bytes_of(w)};
       },
       Reason::hazard);
@@ -225,7 +225,8 @@ TEST(W46Hazards, W46_AViewOfTheSameStartMergesWhereItIsCovered) {
                          [](Span<float> from, Span<float> to) {
                            auto i = global_thread_id();
                            // By its own view's length, not by the producer's.
-                           if_(cast<std::int64_t>(i) < from.size(), [&] { to[i] = from[i] + 0.5f; });
+                           if_(cast<std::int64_t>(i) < from.size(),
+                               [&] { to[i] = from[i] + 0.5f; });
                          }),
                   over(kCount), y.view(0, 600), z);
     return {bytes_of(y), bytes_of(z)};
@@ -335,9 +336,9 @@ TEST(W11Between, W11_AConsumerOfTwoMembersIsRefused) {
         Vector<float> a(kCount), b(kCount), c(kCount);
         device.launch(times("first"), over(kCount), x, a, kCount);
         device.launch(times("second", 1.7f), over(kCount), x, b, kCount);
-        device.launch(three("consumer",
-                            [](auto p, auto q, auto r, Int i, Int) { r[i] = p[i] * q[i]; }),
-                      over(kCount), a, b, c, kCount);
+        device.launch(
+            three("consumer", [](auto p, auto q, auto r, Int i, Int) { r[i] = p[i] * q[i]; }),
+            over(kCount), a, b, c, kCount);
         return {bytes_of(a), bytes_of(b), bytes_of(c)};
       },
       Reason::dependency);

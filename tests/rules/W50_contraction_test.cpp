@@ -55,7 +55,8 @@ TEST(W50Contraction, W50_FixedFormsFusedOperationsPerKernelAndOffFormsNone) {
   EXPECT_EQ(count(form(fake.device(), off), ir::Op::Fma), 0);
 
   const std::vector<float> x = telling_values(kCount);
-  const std::vector<float> fused = run(fake.device(), kernel, x), apart = run(fake.device(), off, x);
+  const std::vector<float> fused = run(fake.device(), kernel, x),
+                           apart = run(fake.device(), off, x);
   int differ = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const float product = x[i] * x[i];
@@ -73,7 +74,8 @@ TEST(W50Contraction, W50_ADeviceWithoutFastFmaGetsNone) {
 }
 
 TEST(W50Contraction, W50_DeviceModeLeavesTheKernelToTheCompilerExceptOnHipAndMetal) {
-  for (const char* backend : {"CUDA/PTX", "CUDA/C", "OpenCL", "Vulkan", "LevelZero", "HIP", "Metal"}) {
+  for (const char* backend :
+       {"CUDA/PTX", "CUDA/C", "OpenCL", "Vulkan", "LevelZero", "HIP", "Metal"}) {
     FakeRuntime fake{FakeOptions{.backend = backend}};
     const auto kernel = square_plus("square_plus").contraction(Contraction::device);
     EXPECT_EQ(count(form(fake.device(), kernel), ir::Op::Fma), 0) << backend;
@@ -133,7 +135,8 @@ class W52Grants : public ::testing::Test {
   Policy& policy = fake.runtime.policy();
   Floats multiply = times("multiply").contraction(Contraction::device);
   Floats add = plus("add").contraction(Contraction::device);
-  Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount), z = Vector<float>(kCount);
+  Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount),
+                                                     z = Vector<float>(kCount);
 
   std::size_t launches() {
     fake.control->clear();
@@ -160,8 +163,7 @@ TEST_F(W52Grants, W52_ModeDeviceNeedsAGrantForBoth) {
   policy.grant("add", Deviation::cross_kernel_contraction, "error budget of 2 ulp");
   EXPECT_EQ(launches(), 1U);
   EXPECT_TRUE(epilogue().applied);
-  EXPECT_EQ(epilogue().detail,
-            "granted=cross-kernel-contraction reason=\"error budget of 2 ulp\"");
+  EXPECT_EQ(epilogue().detail, "granted=cross-kernel-contraction reason=\"error budget of 2 ulp\"");
 }
 
 TEST_F(W52Grants, W52_GrantsAreListedAndRevoked) {
@@ -230,6 +232,82 @@ TEST(W52Backends, W52_HipAndMetalNeverNeedAGrant) {
     expect_refused(across_the_seam(Contraction::device), Reason::needs_grant,
                    FakeOptions{.backend = backend});
   }
+}
+
+TEST(W53Probe, W53_ADeviceThatDoesAsItIsToldIsSeenToDoSo) {
+  FakeRuntime fake{FakeOptions{.adjust = [](DeviceProperties& d) { d.exact_arithmetic = false; }}};
+  const FloatProbe probe = fake.device().float_probe();
+  EXPECT_TRUE(probe.measured);
+  EXPECT_EQ(probe.cases, 256U);
+  EXPECT_EQ(probe.contracted, 0U);
+  EXPECT_EQ(probe.fma_rounded_once, 256U);
+  EXPECT_TRUE(probe.narrowing_survives);
+  EXPECT_EQ(fake.window().stats().submitted, 0U);
+  EXPECT_EQ(fake.window().stats().issued, 0U);
+  const std::size_t builds = fake.control->count(Driver::build);
+  fake.device().float_probe();
+  EXPECT_EQ(fake.control->count(Driver::build), builds);  // measured once
+}
+
+TEST(W53Probe, W53_TheProbeRunsBeforeTheFirstMerge) {
+  expect_merged(across_the_seam(Contraction::fixed), 1,
+                FakeOptions{.adjust = [](DeviceProperties& d) { d.exact_arithmetic = false; }});
+}
+
+TEST(W53Probe, W52_ADeviceThatContractsAnywayNeedsAGrantInEveryMode) {
+  FakeRuntime fake{FakeOptions{.contracts = true}};
+  EXPECT_EQ(fake.device().float_probe().contracted, 256U);
+  const FakeOptions loose{.contracts = true};
+  expect_refused(across_the_seam(Contraction::fixed), Reason::needs_grant, loose);
+  expect_refused(across_the_seam(Contraction::off), Reason::needs_grant, loose);
+  // The negative control: with the grant the merge is made, and its bits are not those of the two.
+  const auto granted = [](FakeRuntime& one) {
+    one.runtime.policy().grant("multiply", Deviation::cross_kernel_contraction, "control");
+    one.runtime.policy().grant("add", Deviation::cross_kernel_contraction, "control");
+  };
+  const Program program = across_the_seam(Contraction::off);
+  const Ran merged = run_program(program, true, loose, granted);
+  EXPECT_EQ(merged.stats.epilogue_merges, 1U);
+  EXPECT_NE(merged.outputs, run_program(program, false, loose, granted).outputs);
+}
+
+TEST(W54Bound, W54_WithAGrantAResultDiffersByOneContractionAtMost) {
+  FakeRuntime fake{FakeOptions{.contracts = true}};
+  fake.runtime.policy().grant("multiply", Deviation::cross_kernel_contraction, "measured here");
+  fake.runtime.policy().grant("subtract", Deviation::cross_kernel_contraction, "measured here");
+  // Products that nearly cancel with what is added: there the difference passes an ulp of the
+  // result.
+  std::vector<float> x, minus;
+  std::uint32_t state = 99;
+  for (int i = 0; i < kCount; ++i) {
+    state = state * 1664525 + 1013904223;
+    x.push_back(static_cast<float>(state >> 8) / 8388608.0f + 0.5f);
+    minus.push_back(i % 2 ? -(x.back() * 1.1f) : -(x.back() * 1.1f) * (1.0f + 1e-6f));
+  }
+  const Vector<float> from{std::span<const float>(x)}, other{std::span<const float>(minus)};
+  Vector<float> y(kCount), z(kCount);
+  fake.device().launch(times("multiply"), over(kCount), from, y, kCount);
+  fake.device().launch(kernel("subtract",
+                              [](Span<float> a, Span<float> b, Span<float> to, Int n) {
+                                auto i = global_thread_id();
+                                if_(i < n, [&] { to[i] = a[i] + b[i]; });
+                              }),
+                       over(kCount), y, other, z, kCount);
+  const std::vector<float> got = values(z);
+  EXPECT_EQ(fake.window().stats().epilogue_merges, 1U);
+  const auto ulp = [](float value) {
+    return std::nextafter(std::fabs(value), INFINITY) - std::fabs(value);
+  };
+  int differ = 0, beyond_an_ulp = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const float product = x[i] * 1.1f, apart = product + minus[i];
+    const float difference = std::fabs(got[i] - apart);
+    EXPECT_LE(difference, ulp(product) / 2 + ulp(apart)) << i;
+    differ += difference > 0 ? 1 : 0;
+    beyond_an_ulp += difference > ulp(apart) ? 1 : 0;
+  }
+  EXPECT_GT(differ, 100);
+  EXPECT_GT(beyond_an_ulp, 50);  // one ulp of the result is not the bound
 }
 
 TEST(W52Backends, W52_UnlikeModesDoNotMerge) {

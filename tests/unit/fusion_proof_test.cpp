@@ -1,6 +1,5 @@
-// The proof that a producer stores each element once and all that its consumer writes: closed forms,
-// enumeration, and that the two never contradict each other.
-// SPDX-License-Identifier: MIT
+// The proof that a producer stores each element once and all that its consumer writes: closed
+// forms, enumeration, and that the two never contradict each other. SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -75,7 +74,9 @@ Answers prove(const Side& producer, const Side& consumer, std::uint64_t length) 
 const Build kGuarded = [](Storing& s) { s.put_if(s.less(s.gid(), s.param(s.n)), s.gid()); };
 const Build kUnguarded = [](Storing& s) { s.put(s.gid()); };
 
-Side guarded(std::uint32_t blocks, std::int32_t n) { return {kGuarded, {blocks, 1, 1}, {64, 1, 1}, n}; }
+Side guarded(std::uint32_t blocks, std::int32_t n) {
+  return {kGuarded, {blocks, 1, 1}, {64, 1, 1}, n};
+}
 
 void expect_both(const Answers& answers, Proof proof) {
   EXPECT_EQ(answers.closed, proof);
@@ -86,7 +87,8 @@ TEST(FusionProof, GuardsOnOneDimension) {
   expect_both(prove(guarded(16, 1000), guarded(16, 1000), 1000), Proof::proved);
   expect_both(prove(guarded(16, 1000), guarded(16, 999), 1000), Proof::proved);
   expect_both(prove(guarded(16, 999), guarded(16, 1000), 1000), Proof::refuted);
-  expect_both(prove(guarded(15, 1000), guarded(16, 1000), 1000), Proof::refuted);  // too few threads
+  expect_both(prove(guarded(15, 1000), guarded(16, 1000), 1000),
+              Proof::refuted);  // too few threads
   expect_both(prove(guarded(16, 1001), guarded(16, 1000), 1000), Proof::refuted);  // out of bounds
   expect_both(prove(guarded(16, 0), guarded(16, 0), 1000), Proof::proved);         // nothing at all
   expect_both(prove(guarded(16, 1000), {kUnguarded, {15, 1, 1}, {64, 1, 1}}, 1000), Proof::proved);
@@ -115,7 +117,8 @@ TEST(FusionProof, StridesReversalAndOffsets) {
 
 TEST(FusionProof, TwoDimensionsWithGuardsOnBoth) {
   const Build matrix = [](Storing& s) {
-    const ValueId inside = s.op(Op::And, {s.less(s.gid(0), s.param(s.n)), s.less(s.gid(1), s.param(s.m))});
+    const ValueId inside =
+        s.op(Op::And, {s.less(s.gid(0), s.param(s.n)), s.less(s.gid(1), s.param(s.m))});
     s.put_if(inside, s.add(s.mul(s.gid(1), s.param(s.n)), s.gid(0)));
   };
   const Side producer{matrix, {4, 3, 1}, {16, 8, 1}, 50, 21};
@@ -127,7 +130,8 @@ TEST(FusionProof, TwoDimensionsWithGuardsOnBoth) {
       s.put_if(s.less(s.gid(1), s.param(s.m)), s.add(s.mul(s.gid(1), s.param(s.n)), s.gid(0)));
     });
   };
-  expect_both(prove({nested, {4, 3, 1}, {16, 8, 1}, 50, 21}, guarded(17, 1050), 1050), Proof::proved);
+  expect_both(prove({nested, {4, 3, 1}, {16, 8, 1}, 50, 21}, guarded(17, 1050), 1050),
+              Proof::proved);
   // Without the guard on x, rows run into each other.
   const Build open = [](Storing& s) {
     s.put_if(s.less(s.gid(1), s.param(s.m)), s.add(s.mul(s.gid(1), s.param(s.n)), s.gid(0)));
@@ -142,8 +146,10 @@ TEST(FusionProof, TilesOfBlocksAndThreads) {
   // A 64 x 64 matrix in tiles of 16 x 16, positions written out.
   const Build tiled = [](Storing& s) {
     const ValueId tile = s.constant_i32(16);
-    const ValueId row = s.add(s.mul(s.position(Op::BlockIdx, 1), tile), s.position(Op::ThreadIdx, 1));
-    const ValueId column = s.add(s.mul(s.position(Op::BlockIdx, 0), tile), s.position(Op::ThreadIdx, 0));
+    const ValueId row =
+        s.add(s.mul(s.position(Op::BlockIdx, 1), tile), s.position(Op::ThreadIdx, 1));
+    const ValueId column =
+        s.add(s.mul(s.position(Op::BlockIdx, 0), tile), s.position(Op::ThreadIdx, 0));
     s.put(s.add(s.mul(row, s.param(s.n)), column));
   };
   expect_both(prove({tiled, {4, 4, 1}, {16, 16, 1}, 64}, guarded(64, 4096), 4096), Proof::proved);
@@ -167,15 +173,18 @@ TEST(FusionProof, LoopsOverAStridedGridAndOverElementsOfAThread) {
     const ValueId step = s.mul(s.position(Op::GridDim, 0), s.position(Op::BlockDim, 0));
     s.for_up(s.gid(), s.param(s.n), step, [&](ValueId i) { s.put(i); });
   };
-  expect_both(prove({strided, {2, 1, 1}, {64, 1, 1}, 1000}, guarded(16, 1000), 1000), Proof::proved);
-  expect_both(prove({strided, {2, 1, 1}, {64, 1, 1}, 999}, guarded(16, 1000), 1000), Proof::refuted);
+  expect_both(prove({strided, {2, 1, 1}, {64, 1, 1}, 1000}, guarded(16, 1000), 1000),
+              Proof::proved);
+  expect_both(prove({strided, {2, 1, 1}, {64, 1, 1}, 999}, guarded(16, 1000), 1000),
+              Proof::refuted);
   const Build four_each = [](Storing& s) {
     s.for_up(s.constant_i32(0), s.constant_i32(4), s.constant_i32(1), [&](ValueId k) {
       const ValueId i = s.add(s.mul(s.gid(), s.constant_i32(4)), k);
       s.put_if(s.less(i, s.param(s.n)), i);
     });
   };
-  expect_both(prove({four_each, {4, 1, 1}, {64, 1, 1}, 1000}, guarded(16, 1000), 1000), Proof::proved);
+  expect_both(prove({four_each, {4, 1, 1}, {64, 1, 1}, 1000}, guarded(16, 1000), 1000),
+              Proof::proved);
 }
 
 TEST(FusionProof, SeveralStores) {
@@ -185,20 +194,25 @@ TEST(FusionProof, SeveralStores) {
       s.put(s.add(s.gid(), s.param(s.m)));
     });
   };
-  expect_both(prove({halves, {8, 1, 1}, {64, 1, 1}, 500, 500}, guarded(16, 1000), 1000), Proof::proved);
-  expect_both(prove({halves, {8, 1, 1}, {64, 1, 1}, 500, 499}, guarded(16, 999), 1000), Proof::refuted);
+  expect_both(prove({halves, {8, 1, 1}, {64, 1, 1}, 500, 500}, guarded(16, 1000), 1000),
+              Proof::proved);
+  expect_both(prove({halves, {8, 1, 1}, {64, 1, 1}, 500, 499}, guarded(16, 999), 1000),
+              Proof::refuted);
 }
 
 TEST(FusionProof, ElseBranchesAndConditionsOfTheLaunchAlone) {
   const Build other_side = [](Storing& s) {
     s.if_else(s.op(Op::Ge, {s.gid(), s.param(s.n)}), nullptr, [&] { s.put(s.gid()); });
   };
-  expect_both(prove({other_side, {16, 1, 1}, {64, 1, 1}, 1000}, guarded(16, 1000), 1000), Proof::proved);
+  expect_both(prove({other_side, {16, 1, 1}, {64, 1, 1}, 1000}, guarded(16, 1000), 1000),
+              Proof::proved);
   const Build if_wanted = [](Storing& s) {
     s.if_else(s.less(s.param(s.m), s.constant_i32(3)), [&] { kGuarded(s); });
   };
-  expect_both(prove({if_wanted, {16, 1, 1}, {64, 1, 1}, 1000, 2}, guarded(16, 1000), 1000), Proof::proved);
-  expect_both(prove({if_wanted, {16, 1, 1}, {64, 1, 1}, 1000, 3}, guarded(16, 1000), 1000), Proof::refuted);
+  expect_both(prove({if_wanted, {16, 1, 1}, {64, 1, 1}, 1000, 2}, guarded(16, 1000), 1000),
+              Proof::proved);
+  expect_both(prove({if_wanted, {16, 1, 1}, {64, 1, 1}, 1000, 3}, guarded(16, 1000), 1000),
+              Proof::refuted);
 }
 
 TEST(FusionProof, W42_ExactlyTwoToThe24ThreadsAreEnumeratedAndOneBlockMoreIsNot) {
@@ -207,7 +221,8 @@ TEST(FusionProof, W42_ExactlyTwoToThe24ThreadsAreEnumeratedAndOneBlockMoreIsNot)
   };
   constexpr std::uint32_t kBlocks = 1U << 14;
   const auto at = [&](std::uint32_t blocks) {
-    return prove({swapped, {blocks, 1, 1}, {1024, 1, 1}}, guarded(1, 64), std::uint64_t{blocks} * 1024);
+    return prove({swapped, {blocks, 1, 1}, {1024, 1, 1}}, guarded(1, 64),
+                 std::uint64_t{blocks} * 1024);
   };
   EXPECT_EQ(at(kBlocks).closed, Proof::unknown);
   EXPECT_EQ(at(kBlocks).enumerated, Proof::proved);
@@ -232,17 +247,23 @@ TEST(FusionProof, IndexesThatWrapHaveNoClosedForm) {
 
 /// Random indexes, guards and loops over small launches.
 Side random_side(std::mt19937& random, bool producer) {
-  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const auto pick = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
   Side side;
   const bool flat = !producer || pick(2) == 0;
-  side.grid = {static_cast<std::uint32_t>(1 + pick(4)), flat ? 1U : static_cast<std::uint32_t>(1 + pick(3)), 1};
-  side.block = {static_cast<std::uint32_t>(1 + pick(6)), flat ? 1U : static_cast<std::uint32_t>(1 + pick(4)), 1};
+  side.grid = {static_cast<std::uint32_t>(1 + pick(4)),
+               flat ? 1U : static_cast<std::uint32_t>(1 + pick(3)), 1};
+  side.block = {static_cast<std::uint32_t>(1 + pick(6)),
+                flat ? 1U : static_cast<std::uint32_t>(1 + pick(4)), 1};
   side.n = pick(24);
   side.m = pick(12);
   const unsigned seed = static_cast<unsigned>(random());
   side.build = [seed, producer, flat](Storing& s) {
     std::mt19937 own(seed);
-    const auto choose = [&](int below) { return static_cast<int>(own() % static_cast<unsigned>(below)); };
+    const auto choose = [&](int below) {
+      return static_cast<int>(own() % static_cast<unsigned>(below));
+    };
     const auto number = [&]() -> ValueId {
       const int kind = choose(4);
       if (kind == 0) return s.param(s.n);
@@ -251,11 +272,18 @@ Side random_side(std::mt19937& random, bool producer) {
     };
     const auto place = [&]() -> ValueId {
       switch (choose(flat ? 4 : 6)) {
-        case 0: return s.position(Op::ThreadIdx, 0);
-        case 1: return s.position(Op::BlockIdx, 0);
-        case 4: return s.gid(1);
-        case 5: return s.add(s.mul(s.gid(1), s.mul(s.position(Op::GridDim, 0), s.position(Op::BlockDim, 0))), s.gid());
-        default: return s.gid();
+        case 0:
+          return s.position(Op::ThreadIdx, 0);
+        case 1:
+          return s.position(Op::BlockIdx, 0);
+        case 4:
+          return s.gid(1);
+        case 5:
+          return s.add(
+              s.mul(s.gid(1), s.mul(s.position(Op::GridDim, 0), s.position(Op::BlockDim, 0))),
+              s.gid());
+        default:
+          return s.gid();
       }
     };
     const auto guard = [&] {

@@ -37,7 +37,9 @@ struct Straight {
   ValueId sub(ValueId x, ValueId y) { return b.op(Op::Sub, {x, y}); }
   ValueId neg(ValueId x) { return b.op(Op::Neg, {x}); }
   ValueId div(ValueId x, ValueId y) { return b.op(Op::Div, {x, y}); }
-  ValueId number(float value) { return b.constant(Scalar::F32, std::bit_cast<std::uint32_t>(value)); }
+  ValueId number(float value) {
+    return b.constant(Scalar::F32, std::bit_cast<std::uint32_t>(value));
+  }
   void store(ValueId x) { b.store(out, b.constant_i32(stores++), x); }
 };
 
@@ -66,9 +68,7 @@ std::string operations(const ir::Kernel& kernel) {
 std::vector<float> evaluate(const ir::Kernel& kernel, const std::vector<float>& in, int outputs) {
   std::vector<float> values(kernel.nodes.size());
   std::vector<float> out(static_cast<std::size_t>(outputs));
-  const auto index = [&](ValueId id) {
-    return static_cast<std::size_t>(kernel.node(id).literal);
-  };
+  const auto index = [&](ValueId id) { return static_cast<std::size_t>(kernel.node(id).literal); };
   for (ValueId id : kernel.block(kernel.body).nodes) {
     const ir::Node& node = kernel.node(id);
     const auto x = [&](std::size_t k) { return values[node.operands[k]]; };
@@ -76,15 +76,32 @@ std::vector<float> evaluate(const ir::Kernel& kernel, const std::vector<float>& 
       case Op::Constant:
         values[id] = std::bit_cast<float>(static_cast<std::uint32_t>(node.literal));
         break;
-      case Op::Load: values[id] = in[index(node.operands[0])]; break;
-      case Op::Store: out[index(node.operands[0])] = x(1); break;
-      case Op::Mul: values[id] = x(0) * x(1); break;
-      case Op::Add: values[id] = x(0) + x(1); break;
-      case Op::Sub: values[id] = x(0) - x(1); break;
-      case Op::Div: values[id] = x(0) / x(1); break;
-      case Op::Neg: values[id] = -x(0); break;
-      case Op::Fma: values[id] = std::fma(x(0), x(1), x(2)); break;
-      default: ADD_FAILURE() << "cannot evaluate " << name(node.op);
+      case Op::Load:
+        values[id] = in[index(node.operands[0])];
+        break;
+      case Op::Store:
+        out[index(node.operands[0])] = x(1);
+        break;
+      case Op::Mul:
+        values[id] = x(0) * x(1);
+        break;
+      case Op::Add:
+        values[id] = x(0) + x(1);
+        break;
+      case Op::Sub:
+        values[id] = x(0) - x(1);
+        break;
+      case Op::Div:
+        values[id] = x(0) / x(1);
+        break;
+      case Op::Neg:
+        values[id] = -x(0);
+        break;
+      case Op::Fma:
+        values[id] = std::fma(x(0), x(1), x(2));
+        break;
+      default:
+        ADD_FAILURE() << "cannot evaluate " << name(node.op);
     }
   }
   return out;
@@ -110,8 +127,10 @@ std::string contracted(const std::function<void(Straight&)>& build) {
 }
 
 TEST(PassesContract, FusesASingleSum) {
-  EXPECT_EQ(contracted([](Straight& k) { k.store(k.add(k.mul(k.v(0), k.v(1)), k.v(2))); }), "fma 1");
-  EXPECT_EQ(contracted([](Straight& k) { k.store(k.add(k.v(2), k.mul(k.v(0), k.v(1)))); }), "fma 1");
+  EXPECT_EQ(contracted([](Straight& k) { k.store(k.add(k.mul(k.v(0), k.v(1)), k.v(2))); }),
+            "fma 1");
+  EXPECT_EQ(contracted([](Straight& k) { k.store(k.add(k.v(2), k.mul(k.v(0), k.v(1)))); }),
+            "fma 1");
   EXPECT_EQ(contracted([](Straight& k) { k.store(k.sub(k.mul(k.v(0), k.v(1)), k.v(2))); }),
             "fma 1 neg 1");
   EXPECT_EQ(contracted([](Straight& k) { k.store(k.sub(k.v(2), k.mul(k.v(0), k.v(1)))); }),
@@ -119,10 +138,9 @@ TEST(PassesContract, FusesASingleSum) {
 }
 
 TEST(PassesContract, FusesOneOfTwoProductsOfASum) {
-  EXPECT_EQ(contracted([](Straight& k) {
-              k.store(k.add(k.mul(k.v(0), k.v(1)), k.mul(k.v(2), k.v(3))));
-            }),
-            "mul 1 fma 1");
+  EXPECT_EQ(
+      contracted([](Straight& k) { k.store(k.add(k.mul(k.v(0), k.v(1)), k.mul(k.v(2), k.v(3)))); }),
+      "mul 1 fma 1");
   EXPECT_EQ(contracted([](Straight& k) {
               const ValueId two = k.add(k.mul(k.v(0), k.v(1)), k.mul(k.v(2), k.v(3)));
               k.store(k.add(two, k.mul(k.v(4), k.v(5))));
@@ -192,10 +210,9 @@ TEST(PassesContract, SumAndDifferenceOfTwoProducts) {
 }
 
 TEST(PassesContract, AChainOfProductsFusesTheLast) {
-  EXPECT_EQ(contracted([](Straight& k) {
-              k.store(k.add(k.mul(k.mul(k.v(0), k.v(1)), k.v(2)), k.v(3)));
-            }),
-            "mul 1 fma 1");
+  EXPECT_EQ(
+      contracted([](Straight& k) { k.store(k.add(k.mul(k.mul(k.v(0), k.v(1)), k.v(2)), k.v(3))); }),
+      "mul 1 fma 1");
 }
 
 TEST(PassesContract, RepeatedProductsAreOneInEitherOrder) {
@@ -208,13 +225,9 @@ TEST(PassesContract, RepeatedProductsAreOneInEitherOrder) {
 }
 
 TEST(PassesContract, NegationsAreLookedThrough) {
-  EXPECT_EQ(contracted([](Straight& k) {
-              k.store(k.add(k.neg(k.mul(k.v(0), k.v(1))), k.v(2)));
-            }),
+  EXPECT_EQ(contracted([](Straight& k) { k.store(k.add(k.neg(k.mul(k.v(0), k.v(1))), k.v(2))); }),
             "fma 1 neg 1");
-  EXPECT_EQ(contracted([](Straight& k) {
-              k.store(k.sub(k.v(2), k.neg(k.mul(k.v(0), k.v(1)))));
-            }),
+  EXPECT_EQ(contracted([](Straight& k) { k.store(k.sub(k.v(2), k.neg(k.mul(k.v(0), k.v(1))))); }),
             "fma 1");
   EXPECT_EQ(contracted([](Straight& k) {  // t - t through a negation
               const ValueId t = k.mul(k.v(0), k.v(1));
@@ -224,9 +237,7 @@ TEST(PassesContract, NegationsAreLookedThrough) {
 }
 
 TEST(PassesContract, AConstantTakesTheSign) {
-  EXPECT_EQ(contracted([](Straight& k) {
-              k.store(k.sub(k.v(1), k.mul(k.v(0), k.number(3.0f))));
-            }),
+  EXPECT_EQ(contracted([](Straight& k) { k.store(k.sub(k.v(1), k.mul(k.v(0), k.number(3.0f)))); }),
             "fma 1");
 }
 

@@ -36,7 +36,24 @@ constexpr std::array kFeatures{
     Feature{"fast_fma", &DeviceProperties::fast_fma},
     Feature{"exact_divide_sqrt", &DeviceProperties::exact_divide_sqrt},
     Feature{"denormals_f32", &DeviceProperties::denormals_f32},
+    Feature{"exact_arithmetic", &DeviceProperties::exact_arithmetic},
 };
+
+nlohmann::json json_of(const FloatProbe& probe) {
+  return {{"measured", probe.measured},
+          {"cases", probe.cases},
+          {"contracted", probe.contracted},
+          {"fma_rounded_once", probe.fma_rounded_once},
+          {"narrowing_survives", probe.narrowing_survives}};
+}
+
+std::string probe_text(const FloatProbe& probe) {
+  if (!probe.measured) return "could not be probed: nothing merges by epilogue without a grant";
+  return fmt::format("keeps multiply and add apart in {} of {} cases, rounds fma once in {}, {}",
+                     probe.cases - probe.contracted, probe.cases, probe.fma_rounded_once,
+                     probe.narrowing_survives ? "rounds narrow stores"
+                                              : "does not round narrow stores");
+}
 
 nlohmann::json json_of(const Device& device) {
   const DeviceProperties& p = device.properties();
@@ -60,7 +77,8 @@ nlohmann::json json_of(const Device& device) {
           {"compute_units", p.compute_units},
           {"warp_size", p.warp_size},
           {"store_unit_bytes", p.store_unit_bytes},
-          {"features", features}};
+          {"features", features},
+          {"float_probe", json_of(device.float_probe())}};
 }
 
 void print_devices(const std::vector<Device>& devices) {
@@ -92,6 +110,7 @@ void print_devices(const std::vector<Device>& devices) {
     }
     fmt::print("{} has {}\n", device.id(), fmt::join(present, ", "));
     fmt::print("{} driver {}\n", device.id(), device.properties().driver_version);
+    fmt::print("{} {}\n", device.id(), probe_text(device.float_probe()));
   }
 }
 

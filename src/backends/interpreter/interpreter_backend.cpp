@@ -60,6 +60,7 @@ DeviceProperties make_properties(const Options& options) {
   properties.atomics_f64 = true;
   properties.warp_operations = true;
   properties.fast_fma = true;
+  properties.exact_arithmetic = true;
   return properties;
 }
 
