@@ -22,14 +22,22 @@ namespace salvo::backends::opencl {
   apply(CreateKernel)                 \
   apply(CreateProgramWithBinary)      \
   apply(CreateProgramWithSource)      \
+  apply(EnqueueBarrierWithWaitList)   \
   apply(EnqueueCopyBuffer)            \
+  apply(EnqueueMapBuffer)             \
+  apply(EnqueueMarkerWithWaitList)    \
   apply(EnqueueNDRangeKernel)         \
   apply(EnqueueReadBuffer)            \
+  apply(EnqueueUnmapMemObject)        \
   apply(EnqueueWriteBuffer)           \
   apply(Finish)                       \
   apply(Flush)                        \
   apply(GetDeviceIDs)                 \
   apply(GetDeviceInfo)                \
+  apply(GetEventInfo)                 \
+  apply(GetEventProfilingInfo)        \
+  apply(GetKernelArgInfo)             \
+  apply(GetKernelInfo)                \
   apply(GetKernelWorkGroupInfo)       \
   apply(GetPlatformIDs)               \
   apply(GetPlatformInfo)              \
@@ -37,10 +45,12 @@ namespace salvo::backends::opencl {
   apply(GetProgramInfo)               \
   apply(ReleaseCommandQueue)          \
   apply(ReleaseContext)               \
+  apply(ReleaseEvent)                 \
   apply(ReleaseKernel)                \
   apply(ReleaseMemObject)             \
   apply(ReleaseProgram)               \
-  apply(SetKernelArg)
+  apply(SetKernelArg)                 \
+  apply(WaitForEvents)
 
 /// The function table. `GetDeviceInfo` is clGetDeviceInfo, and so on; each counts its calls.
 struct Api {

@@ -109,7 +109,7 @@ class OpenclBackend final : public runtime::Backend {
       reasons = std::move(obstacles);
       for (const DeviceFacts& facts : devices) {
         try {
-          opened.push_back(make_device(drivers().api(), facts));
+          opened.push_back(std::make_unique<OpenclDevice>(drivers().api(), facts));
         } catch (const Error& error) {
           reasons.push_back(fmt::format("{}: {}", facts.properties.name, error.what()));
         }

@@ -1,11 +1,13 @@
 // Asks a driver what its device is and can do.
 // SPDX-License-Identifier: MIT
+#include "backends/opencl/opencl_facts.hpp"
+
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "backends/opencl/opencl_device.hpp"
 #include "backends/opencl/opencl_error.hpp"
 
 namespace salvo::backends::opencl {
@@ -120,6 +122,11 @@ DeviceFacts read_facts(const Api& api, cl_device_id id) {
                    lists(extensions, "cl_khr_int64_extended_atomics");
   is.atomics_f32 = true;  // by compare-exchange on 32 bits
   is.atomics_f64 = is.fp64 && is.atomics_i64;
+
+  is.warp_operations = lists(extensions, "cl_khr_subgroups") &&
+                       lists(extensions, "cl_khr_subgroup_ballot") &&
+                       lists(extensions, "cl_khr_subgroup_shuffle");
+  facts.has_opencl_c_3 = version.starts_with("OpenCL 3");
 
   const auto single = ask.value<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG);
   is.fast_fma = (single & CL_FP_FMA) != 0 && (single & CL_FP_SOFT_FLOAT) == 0;
