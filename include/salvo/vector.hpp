@@ -121,11 +121,23 @@ class Vector : public VectorView<T> {
   }
   Vector(std::initializer_list<T> values)
       : Vector(std::span<const T>(values.begin(), values.size())) {}
-  Vector(Vector&&) noexcept = default;
-  Vector& operator=(Vector&&) noexcept = default;
+  /// The other vector is empty afterwards.
+  Vector(Vector&& other) noexcept { swap(other); }
+  Vector& operator=(Vector&& other) noexcept {
+    Vector taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
   Vector(const Vector&) = delete;
   Vector& operator=(const Vector&) = delete;
   Vector clone() const { return Vector(this->read()); }
+
+ private:
+  void swap(Vector& other) noexcept {
+    std::swap(this->storage_, other.storage_);
+    std::swap(this->first_, other.first_);
+    std::swap(this->count_, other.count_);
+  }
 };
 
 }  // namespace salvo

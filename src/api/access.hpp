@@ -3,13 +3,16 @@
 #pragma once
 
 #include "runtime/core.hpp"
+#include "salvo/error.hpp"
 #include "window/launch_window.hpp"
 
 namespace salvo::api {
 
 /// A runtime's held work is always the launch window; only the runtime layer may not know it.
+/// Throws if the runtime was destroyed and only a copy of its window is left.
 inline window::LaunchWindow& window_of(const runtime::Core& core) {
-  return static_cast<window::LaunchWindow&>(core.held_work());
+  if (!core.held_work()) throw Error(Errc::no_device, "the runtime of this window is gone");
+  return static_cast<window::LaunchWindow&>(*core.held_work());
 }
 
 }  // namespace salvo::api

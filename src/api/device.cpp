@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <utility>
 
 #include "salvo/error.hpp"
@@ -24,9 +25,17 @@ const std::string& Device::backend() const noexcept { return state_->backend_nam
 const DeviceProperties& Device::properties() const noexcept { return state_->properties(); }
 
 void Device::synchronize() const {
-  if (runtime::HeldWork* held = state_->held_work()) held->issue(*state_);
-  const std::lock_guard issue(state_->issue_lock());
-  state_->driver().finish(state_->driver().queue());
+  std::exception_ptr failure;
+  try {
+    if (runtime::HeldWork* held = state_->held_work()) held->issue(*state_);
+  } catch (...) {
+    failure = std::current_exception();  // what was issued is waited for all the same
+  }
+  {
+    const std::lock_guard issue(state_->issue_lock());
+    state_->driver().finish(state_->driver().queue());
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 namespace detail {

@@ -45,13 +45,9 @@ window::LaunchWindow* default_window = nullptr;
 void issue_at_exit() {
   window::LaunchWindow& launches = *default_window;
   launches.begin_exit();
-  try {
-    launches.issue_all();
-  } catch (const Error& failure) {
+  launches.issue_from_destructor();
+  for (const Error& failure : window::take_pending()) {
     std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", failure.what());
-    for (const Error& other : failure.others()) {
-      std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", other.what());
-    }
   }
 }
 

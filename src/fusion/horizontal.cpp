@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -122,14 +123,15 @@ class Fuser {
       }
       return slot;
     }
-    // Invariant of the bisection: first_block[low] <= block, and every slot from high on begins
-    // after it. A table's size is a power of two, so a fixed number of steps ends it.
+    // Bisection with a fixed number of steps. Invariant: first_block[slot] <= block.
     const std::uint32_t low = builder_.variable("slot", Scalar::I32);
     builder_.var_set(low, builder_.constant_i32(0));
-    for (std::uint32_t step = member.slots / 2; step > 0; step /= 2) {
+    const ValueId last = builder_.constant_i32(static_cast<std::int32_t>(member.slots - 1));
+    for (std::uint32_t step = std::bit_ceil(member.slots) / 2; step > 0; step /= 2) {
       const ValueId from = builder_.var_get(low);
-      const ValueId probe = builder_.op(
+      const ValueId wanted = builder_.op(
           Op::Add, {from, builder_.constant_i32(static_cast<std::int32_t>(step))});
+      const ValueId probe = builder_.op(Op::Min, {wanted, last});
       const ValueId begun =
           builder_.op(Op::Ge, {block_, builder_.param(member.first_block, probe)});
       builder_.var_set(low, builder_.op(Op::Select, {begun, probe, from}));

@@ -1,5 +1,5 @@
-// Hashes a kernel over a byte sequence of its own, so that padding and host byte order do not
-// count. SPDX-License-Identifier: MIT
+// Hashes a kernel over a byte sequence of its own: padding and host byte order do not count.
+// SPDX-License-Identifier: MIT
 #include "ir/hash.hpp"
 
 #include <fmt/format.h>

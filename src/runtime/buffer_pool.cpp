@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace salvo::runtime {
 
@@ -31,11 +32,15 @@ Buffer BufferPool::allocate(std::size_t bytes) {
   return buffer;
 }
 
-void BufferPool::free(Buffer buffer) {
+void BufferPool::free(Buffer buffer) noexcept {
   const std::lock_guard lock(lock_);
-  cached_[buffer.bytes].push_back(buffer);
   statistics_.in_use -= buffer.bytes;
-  statistics_.cached += buffer.bytes;
+  try {
+    cached_[buffer.bytes].push_back(buffer);
+    statistics_.cached += buffer.bytes;
+  } catch (const std::bad_alloc&) {
+    driver_.release(buffer);  // the host has no room for a list of free blocks
+  }
 }
 
 void BufferPool::trim() noexcept {

@@ -27,7 +27,7 @@ class BufferPool {
 
   /// At least `bytes`; throws what the driver throws when it has none, also after trimming.
   Buffer allocate(std::size_t bytes);
-  void free(Buffer buffer);
+  void free(Buffer buffer) noexcept;
   /// Gives all cached blocks back to the driver. The device must be idle.
   void trim() noexcept;
   PoolStatistics statistics() const;

@@ -30,7 +30,7 @@ class Core {
 
   /// Joins the window to the devices; null takes it away before the window is destroyed.
   void set_held_work(HeldWork* work) noexcept;
-  HeldWork& held_work() const noexcept { return *held_work_; }
+  HeldWork* held_work() const noexcept { return held_work_; }
 
  private:
   Environment environment_;

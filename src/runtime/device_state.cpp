@@ -29,23 +29,47 @@ DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<Devic
       pool_(*driver_) {}
 
 DeviceState::~DeviceState() {
+  try {
+    driver_->finish(driver_->queue());
+  } catch (...) {
+    // A lost device finishes nothing; its handles are released all the same.
+  }
   built_.clear();
   pool_.trim();
 }
 
+namespace {
+
+/// Whether trying again is pointless: the kernel, not the moment, is at fault.
+bool is_lasting(const Error& failure) {
+  return failure.code() == Errc::compile_failed || failure.code() == Errc::unsupported ||
+         failure.code() == Errc::invalid_kernel;
+}
+
+}  // namespace
+
 Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& digest,
-                                    const TranslateOptions& options) {
+                                    const TranslateOptions& options, const Program* program) {
   const std::lock_guard lock(build_lock_);
   Built& built = built_[{digest, options.device_contraction, options.may_alias}];
-  if (!built.executable && !built.failure) {
+  if (built.failure) std::rethrow_exception(built.failure);
+  if (!built.executable) {
     try {
-      built.executable = driver_->build(kernel, driver_->translate(kernel, options), {});
-    } catch (...) {
-      built.failure = std::current_exception();
+      built.executable =
+          program ? driver_->build(kernel, *program, {})
+                  : driver_->build(kernel, driver_->translate(kernel, options), {});
+    } catch (const Error& failure) {
+      if (is_lasting(failure)) built.failure = std::current_exception();
+      throw;
     }
   }
-  if (built.failure) std::rethrow_exception(built.failure);
   return *built.executable;
+}
+
+void DeviceState::forget_failure(const ir::Digest& digest, const TranslateOptions& options) {
+  const std::lock_guard lock(build_lock_);
+  const auto found = built_.find({digest, options.device_contraction, options.may_alias});
+  if (found != built_.end()) found->second.failure = nullptr;
 }
 
 void DeviceState::clear_executables() {

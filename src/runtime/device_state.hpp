@@ -42,10 +42,13 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// Held around launches, copies and waits. Taken before any window or storage lock.
   std::mutex& issue_lock() noexcept { return issue_lock_; }
 
-  /// The compiled form of a kernel, built at its first use. Building is serialised per device; the
-  /// failure of a kernel is remembered and thrown again. `digest` is that of `kernel`.
+  /// The compiled form of a kernel, built at its first use. Building is serialised per device; that a
+  /// kernel does not compile is remembered and thrown again. `digest` is that of `kernel`.
+  /// `program` is the kernel's, if the caller has translated it already.
   Executable& executable(const ir::Kernel& kernel, const ir::Digest& digest,
-                         const TranslateOptions& options);
+                         const TranslateOptions& options, const Program* program = nullptr);
+  /// Lets the next use of a kernel that failed to build try again.
+  void forget_failure(const ir::Digest& digest, const TranslateOptions& options);
   /// Drops compiled kernels, so that the next use builds anew. No launch may be in flight.
   void clear_executables();
   /// Grows with every clear_executables: pointers kept from before are dead.

@@ -5,6 +5,7 @@
 namespace salvo::runtime {
 
 class DeviceState;
+class Storage;
 
 /// Implemented by the window. The runtime calls it before every observation, without locks held.
 class HeldWork {
@@ -14,6 +15,9 @@ class HeldWork {
   virtual void issue_all() = 0;
   /// The same for one device.
   virtual void issue(DeviceState& device) = 0;
+  /// Drops the storage's copy on `device` unless a held launch uses it or it is the newer one;
+  /// false if it stayed.
+  virtual bool retire(DeviceState& device, Storage& storage) = 0;
 };
 
 }  // namespace salvo::runtime

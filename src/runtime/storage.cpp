@@ -30,10 +30,13 @@ bool Storage::change(std::uint64_t seen, Residence next) noexcept {
 }
 
 std::byte* Storage::host_memory() {
-  std::byte* host = host_.load(std::memory_order_acquire);
-  if (host) return host;
+  if (std::byte* host = host_.load(std::memory_order_acquire)) return host;
   const std::lock_guard lock(transfer_lock_);
-  host = host_.load(std::memory_order_acquire);
+  return host_memory_locked();
+}
+
+std::byte* Storage::host_memory_locked() {
+  std::byte* host = host_.load(std::memory_order_acquire);
   if (!host) {
     host = static_cast<std::byte*>(::operator new(bytes_, std::align_val_t(align_)));
     std::memset(host, 0, bytes_);
@@ -44,38 +47,43 @@ std::byte* Storage::host_memory() {
 
 const std::byte* Storage::read_host() {
   std::byte* host = host_memory();
-  if (host_current(residence())) return host;
+  for (;;) {
+    // Before the flush: a launch that another thread makes after this line must stay the newer one.
+    const std::uint64_t seen = state_.load(std::memory_order_acquire);
+    if (host_current(unpack(seen))) return host;
+    std::shared_ptr<DeviceState> device;
+    {
+      const std::lock_guard lock(transfer_lock_);
+      if (const DeviceCopy* copy = copy_.load(std::memory_order_acquire)) device = copy->device;
+    }
+    if (!device) continue;  // it was moved to the host meanwhile
+    if (HeldWork* held = device->held_work()) held->issue_all();
 
-  DeviceCopy* copy = copy_.load(std::memory_order_acquire);
-  const std::shared_ptr<DeviceState> device = copy->device;
-  if (HeldWork* held = device->held_work()) held->issue_all();
-
-  const std::lock_guard issue(device->issue_lock());
-  const std::lock_guard lock(transfer_lock_);
-  const std::uint64_t seen = state_.load(std::memory_order_acquire);
-  if (host_current(unpack(seen))) return host;
-  device->driver().read(device->driver().queue(), host, copy->buffer, 0, bytes_);
-  // If another thread launched a writer meanwhile, the device's copy stays the newer one and this
-  // reader has the bytes from before that launch.
-  change(seen, Residence::both);
-  return host;
+    const std::lock_guard issue(device->issue_lock());
+    const std::lock_guard lock(transfer_lock_);
+    const DeviceCopy* copy = copy_on(*device);
+    if (!copy) continue;
+    if (host_current(residence())) return host;
+    device->driver().read(device->driver().queue(), host, copy->buffer, 0, bytes_);
+    change(seen, Residence::both);
+    return host;
+  }
 }
 
 std::byte* Storage::write_host() {
   read_host();
   std::uint64_t seen = state_.load(std::memory_order_acquire);
   const Residence next =
-      copy_.load(std::memory_order_acquire) ? Residence::host_newer : Residence::host;
+      copy_device_.load(std::memory_order_acquire) ? Residence::host_newer : Residence::host;
   while (unpack(seen) != next && !change(seen, next)) {
     seen = state_.load(std::memory_order_acquire);
   }
   return host_.load(std::memory_order_acquire);
 }
 
-DeviceCopy& Storage::make_current(DeviceState& device) {
-  const std::byte* host = nullptr;
-  if (host_current(residence())) host = host_memory();
+bool Storage::make_current(DeviceState& device) {
   const std::lock_guard lock(transfer_lock_);
+  if (on_other_device(device)) return false;
   DeviceCopy* copy = copy_.load(std::memory_order_acquire);
   if (!copy) {
     auto made = std::make_unique<DeviceCopy>();
@@ -85,28 +93,43 @@ DeviceCopy& Storage::make_current(DeviceState& device) {
     made->bytes = bytes_;
     copy = made.release();
     copy_.store(copy, std::memory_order_release);
+    copy_device_.store(device.serial(), std::memory_order_release);
   }
   const std::uint64_t seen = state_.load(std::memory_order_acquire);
   if (!device_current(unpack(seen))) {
-    device.driver().write(device.driver().queue(), copy->buffer, 0, host, bytes_);
+    device.driver().write(device.driver().queue(), copy->buffer, 0, host_memory_locked(), bytes_);
     change(seen, Residence::both);
   }
-  return *copy;
+  return true;
 }
 
 void Storage::leave_device() {
-  read_host();
-  DeviceCopy* copy = copy_.load(std::memory_order_acquire);
-  if (!copy) return;
-  // Launches that only read it may still be held.
-  if (HeldWork* held = copy->device->held_work()) held->issue_all();
+  for (;;) {
+    read_host();
+    std::shared_ptr<DeviceState> device;
+    {
+      const std::lock_guard lock(transfer_lock_);
+      const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+      if (!copy) return;
+      device = copy->device;
+    }
+    HeldWork* held = device->held_work();
+    if (held) held->issue_all();  // launches that only read it may still be held
+    if (held ? held->retire(*device, *this) : drop_copy(*device)) return;
+  }
+}
+
+bool Storage::drop_copy(const DeviceState& device) {
   const std::lock_guard lock(transfer_lock_);
-  copy = copy_.exchange(nullptr, std::memory_order_acq_rel);
-  if (!copy) return;
-  std::uint64_t seen = state_.load(std::memory_order_acquire);
-  while (!change(seen, Residence::host)) seen = state_.load(std::memory_order_acquire);
+  DeviceCopy* copy = copy_on(device);
+  if (!copy) return true;
+  const std::uint64_t seen = state_.load(std::memory_order_acquire);
+  if (!host_current(unpack(seen)) || !change(seen, Residence::host)) return false;
+  copy_device_.store(0, std::memory_order_release);
+  copy_.store(nullptr, std::memory_order_release);
   copy->device->pool().free(copy->buffer);
   delete copy;
+  return true;
 }
 
 void Storage::mark_device_newer() noexcept {

@@ -29,7 +29,8 @@ constexpr bool device_current(Residence state) noexcept {
 }
 
 /// Memory of a storage on one device, with the hazard stamps of decision 5: the last held groups
-/// that read and wrote it. Stamps are guarded by the device's window lock.
+/// that read and wrote it. Stamps are guarded by the device's window lock. A copy goes away only
+/// with its storage, or under both locks of its device when no held group uses it.
 struct DeviceCopy {
   class Storage* storage = nullptr;
   std::shared_ptr<DeviceState> device;
@@ -61,26 +62,30 @@ class Storage {
   const std::byte* read_host();
   std::byte* write_host();
 
-  /// The device copy, if it is on `device` and current; null otherwise. Cheap.
-  DeviceCopy* current_on(const DeviceState& device) noexcept {
-    DeviceCopy* copy = copy_.load(std::memory_order_acquire);
-    return copy && copy->device.get() == &device && device_current(residence()) ? copy : nullptr;
+  /// The device copy on `device`, current or not; null otherwise. It stays for as long as the
+  /// caller holds the device's issue or window lock.
+  DeviceCopy* copy_on(const DeviceState& device) const noexcept {
+    return copy_device_.load(std::memory_order_acquire) == device.serial()
+               ? copy_.load(std::memory_order_acquire)
+               : nullptr;
   }
-  /// The device copy on `device`, current or not; null otherwise.
-  DeviceCopy* copy_on(const DeviceState& device) noexcept {
-    DeviceCopy* copy = copy_.load(std::memory_order_acquire);
-    return copy && copy->device.get() == &device ? copy : nullptr;
+  bool current_on(const DeviceState& device) const noexcept {
+    return copy_device_.load(std::memory_order_acquire) == device.serial() &&
+           device_current(residence());
   }
   /// Whether another device holds the copy; it must be brought to the host before use elsewhere.
-  bool on_other_device(const DeviceState& device) noexcept {
-    const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
-    return copy && copy->device.get() != &device;
+  bool on_other_device(const DeviceState& device) const noexcept {
+    const std::uint32_t serial = copy_device_.load(std::memory_order_acquire);
+    return serial != 0 && serial != device.serial();
   }
-  /// Allocates on `device` if needed and uploads if stale. The device's issue lock is held and
-  /// `on_other_device` is false.
-  DeviceCopy& make_current(DeviceState& device);
+  /// Allocates on `device` if needed and uploads if stale; false if another device holds the copy.
+  /// The device's issue lock is held.
+  bool make_current(DeviceState& device);
   /// Moves the current bytes to the host and frees the device's copy. No locks held.
   void leave_device();
+  /// Frees the device's copy if the host's is current. Both locks of the device are held, and no
+  /// held launch uses the copy. False if the host's copy is not current.
+  bool drop_copy(const DeviceState& device);
   /// A launch that writes it was accepted: the device's copy is the newer one from here on.
   void mark_device_newer() noexcept;
 
@@ -89,11 +94,13 @@ class Storage {
   /// Replaces the residence if nothing changed since `seen` was loaded.
   bool change(std::uint64_t seen, Residence next) noexcept;
   std::byte* host_memory();
+  std::byte* host_memory_locked();
 
   std::atomic<std::uint32_t> references_{1};
   std::atomic<std::uint64_t> state_{0};  // a change count above the Residence in the low 3 bits
   std::atomic<std::byte*> host_{nullptr};
   std::atomic<DeviceCopy*> copy_{nullptr};
+  std::atomic<std::uint32_t> copy_device_{0};  // serial of its device; 0: no copy
   std::mutex transfer_lock_;  // one transfer at a time; innermost lock
   const std::size_t bytes_;
   const std::size_t align_;

@@ -39,17 +39,6 @@ void LaunchWindow::throw_first(Failures failures) {
   throw first.with_others(std::move(failures));
 }
 
-void LaunchWindow::throw_pending() {
-  if (!has_pending_.load(std::memory_order_relaxed)) return;
-  Failures failures;
-  {
-    const std::lock_guard lock(pending_lock_);
-    failures.swap(pending_);
-    has_pending_ = false;
-  }
-  throw_first(std::move(failures));
-}
-
 std::vector<std::unique_ptr<Group>> LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
   const std::lock_guard lock(window.lock);
   const auto count = static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
@@ -98,11 +87,12 @@ void LaunchWindow::issue_all() {
 }
 
 void LaunchWindow::flush() {
-  throw_pending();
-  Failures failures;
+  Failures failures = take_pending();
   for (const auto& device : core_.devices()) {
     issue_device(*device, failures);
     const std::lock_guard issue(device->issue_lock());
+    bool& unsubmitted = window_of(*device).unsubmitted;
+    if (!std::exchange(unsubmitted, false)) continue;
     try {
       device->driver().submit(device->driver().queue());
     } catch (...) {
@@ -113,17 +103,17 @@ void LaunchWindow::flush() {
 }
 
 void LaunchWindow::issue_from_destructor() noexcept {
+  Failures failures;
   try {
-    issue_all();
-  } catch (const Error& failure) {
-    const std::lock_guard lock(pending_lock_);
-    pending_.push_back(failure);
-    has_pending_ = true;
+    for (const auto& device : core_.devices()) issue_device(*device, failures);
+  } catch (...) {
+    failures.push_back(current_failure());
   }
+  keep_pending(std::move(failures));
 }
 
 void LaunchWindow::issue_group(runtime::DeviceState& device, Group& group, Failures& failures) {
-  if (group.members.size() > 1 && issue_fused(device, group)) return;
+  if (group.members.size() > 1 && issue_fused(device, group, failures)) return;
   for (auto& launch : group.members) issue_single(device, *launch, failures);
 }
 
@@ -146,10 +136,11 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
   }
   runtime::Executable*& executable = prepared.executables[launch.may_alias ? 1 : 0];
   if (!executable) {
-    const runtime::TranslateOptions options{false,
-                                            launch.may_alias ? ~std::uint64_t{0} : std::uint64_t{0}};
-    executable = &device.executable(launch.kernel->kernel, launch.kernel->digest, options);
+    executable = &device.executable(launch.kernel->kernel, launch.kernel->digest,
+                                    translate_options(launch.may_alias),
+                                    &prepared.programs[launch.may_alias ? 1 : 0]);
   }
+  window_of(device).unsubmitted = true;
   device.driver().launch(device.driver().queue(), *executable, launch.shape, launch.arguments);
 }
 
@@ -161,7 +152,34 @@ void sort_members(Group& group) {
                            [](const auto& member) { return member->kernel->digest; });
 }
 
-FusedKey key_of(const runtime::DeviceState& device, const Group& group) {
+/// Table sizes. A group of one kernel gets the same size whatever its count, so that it compiles
+/// once (W38); in a mixed group they come in powers of two. Where that would pass a limit that the
+/// members themselves keep, they fit exactly (W31).
+void size_tables(FusedKey& key, const DeviceProperties& limits, const Group& group,
+                 std::uint32_t most_members) {
+  constexpr std::uint32_t kUsual = 8;
+  std::vector<std::uint32_t> padded;
+  runtime::ParameterCost cost;
+  auto member = group.members.begin();
+  for (const FusedKey::Body& body : key.bodies) {
+    std::uint32_t slots = std::bit_ceil(body.slots);
+    if (key.bodies.size() == 1 && body.slots > 1) {
+      slots = body.slots <= kUsual ? kUsual : std::max(std::bit_ceil(body.slots), std::bit_ceil(most_members));
+    }
+    for (std::uint32_t i = 0; i < slots; ++i) cost = cost + (*member)->prepared->cost + kMemberCost;
+    std::advance(member, body.slots);
+    padded.push_back(slots);
+  }
+  const auto fits = [](std::uint64_t need, std::uint64_t limit) { return limit == 0 || need <= limit; };
+  if (!fits(cost.bytes, limits.parameter_bytes) || !fits(cost.slots, limits.argument_slots) ||
+      !fits(cost.push_constant_bytes, limits.push_constant_bytes)) {
+    return;
+  }
+  for (std::size_t i = 0; i < padded.size(); ++i) key.bodies[i].slots = padded[i];
+}
+
+FusedKey key_of(const runtime::DeviceState& device, const Group& group,
+                std::uint32_t most_members) {
   FusedKey key{device.serial(), false, {}};
   for (const auto& member : group.members) {
     key.may_alias = key.may_alias || member->may_alias;
@@ -171,8 +189,7 @@ FusedKey key_of(const runtime::DeviceState& device, const Group& group) {
       ++key.bodies.back().slots;
     }
   }
-  // Tables come in powers of two, so that nearby counts share one kernel.
-  for (FusedKey::Body& body : key.bodies) body.slots = std::bit_ceil(body.slots);
+  size_tables(key, device.properties(), group, most_members);
   return key;
 }
 
@@ -225,7 +242,7 @@ void bind_members(const FusedKey& key, const Group& group, std::vector<runtime::
 
 }  // namespace
 
-bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group) {
+bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failures& failures) {
   const auto decline = [&](Reason reason, std::string words) {
     counters_.refuse(reason);
     if (!explain_.listening()) return false;
@@ -241,15 +258,14 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group) {
     if (reason != Reason::none) return decline(reason, "");
   }
   sort_members(group);
-  FusedKey key = key_of(device, group);
+  const FusedKey key = key_of(device, group, settings_.most_members());
   std::shared_ptr<FusedKernel> fused = fused_cache_.find(key);
   if (fused && fused->failed) return decline(Reason::failed_before, "");
   Counters::raise(fused ? counters_.cache_hits : counters_.cache_misses);
+  const runtime::TranslateOptions options = translate_options(key.may_alias);
   try {
     if (!fused) fused = fused_cache_.add(key, fuse(key, group));
     if (!fused->executable || fused->generation != device.generation()) {
-      const runtime::TranslateOptions options{
-          false, key.may_alias ? ~std::uint64_t{0} : std::uint64_t{0}};
       fused->executable = &device.executable(fused->kernel, fused->digest, options);
       fused->generation = device.generation();
     }
@@ -260,12 +276,23 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group) {
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");
     }
+    window_of(device).unsubmitted = true;
     device.driver().launch(device.driver().queue(), *fused->executable, shape, arguments);
   } catch (...) {
-    // W62: what was fused is issued one by one and not fused again.
-    if (fused) fused->failed = true;
+    const Error failure = current_failure();
+    if (!fused) fused = fused_cache_.add(key, {});
+    fused->failed = true;  // until the cache is cleared (W62)
+    device.forget_failure(fused->digest, options);
+    if (failure.details().may_have_started) {
+      // Running a member twice would change its result: all of them count as failed.
+      for (const auto& member : group.members) {
+        Counters::raise(counters_.failed);
+        failures.push_back(located(failure, *member->kernel, member->where));
+      }
+      return true;
+    }
     Counters::raise(counters_.fallbacks);
-    return decline(Reason::build_failed, current_failure().what());
+    return decline(Reason::build_failed, failure.what());
   }
   Counters::raise(counters_.issued);
   Counters::raise(counters_.fused_groups);

@@ -88,6 +88,10 @@ window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
   made->device_serial = serial;
   made->cost = device.driver().parameter_cost(kernel);
   check_limits(*this, device, made->cost);
+  for (const bool may_alias : {false, true}) {
+    made->programs[may_alias ? 1 : 0] =
+        device.driver().translate(kernel, window::translate_options(may_alias));
+  }
   made->next.reset(prepared_.load());
   prepared_.store(made.get(), std::memory_order_release);
   return *made.release();

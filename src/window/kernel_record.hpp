@@ -28,14 +28,21 @@ struct LiveValue {
 /// A kernel as one device knows it. Found by identity on a repeat launch (W71).
 struct Prepared {
   std::uint32_t device_serial = 0;
-  std::uint32_t block = 0;            // for over(n); 0 until asked
+  std::atomic<std::uint32_t> block{0};  // for over(n); 0 until asked
   runtime::ParameterCost cost;
+  /// Source without and with aliasing spans (W80), made at the first launch call (W57).
+  std::array<runtime::Program, 2> programs;
   /// Compiled forms, without and with aliasing spans (W80); set at first issue, guarded by the
   /// device's issue lock. Stale once the device's generation moved on.
   std::array<runtime::Executable*, 2> executables{};
   std::uint32_t generation = 0;
   std::unique_ptr<Prepared> next;
 };
+
+/// How a kernel is translated: with or without spans that overlap a written one.
+inline runtime::TranslateOptions translate_options(bool may_alias) {
+  return {false, may_alias ? ~std::uint64_t{0} : std::uint64_t{0}};
+}
 
 }  // namespace salvo::window
 
@@ -46,8 +53,9 @@ struct KernelRecord {
   KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values);
   ~KernelRecord();
 
-  /// What `device` knows of this kernel. The first call checks that the device can run it at all
-  /// and throws Errc::unsupported, naming what is missing; later calls are a list walk.
+  /// What `device` knows of this kernel. The first call checks that the device can run it at all,
+  /// throwing Errc::unsupported and naming what is missing, and generates its source; later calls
+  /// are a list walk.
   window::Prepared& on(runtime::DeviceState& device);
 
   const ir::Kernel kernel;

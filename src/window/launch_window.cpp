@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "window/launch_window.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -10,6 +12,19 @@
 #include "window/hazards.hpp"
 
 namespace salvo::window {
+namespace {
+
+/// R5: out of memory says what is in use besides what was asked for.
+Error with_memory_words(const Error& failure, runtime::DeviceState& device) {
+  if (failure.code() != Errc::out_of_memory) return failure;
+  const runtime::PoolStatistics pool = device.pool().statistics();
+  Error::Details details = failure.details();
+  details.message += fmt::format("; {} holds {} bytes in vectors and {} bytes free for reuse",
+                                 device.id(), pool.in_use, pool.cached);
+  return Error(std::move(details));
+}
+
+}  // namespace
 
 LaunchWindow::LaunchWindow(runtime::Core& core)
     : core_(core), explain_(core.environment().explain) {
@@ -33,8 +48,7 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
     argument.byte_offset = given.byte_offset;
     argument.length = given.length;
     if (given.storage) {
-      given.storage->retain();
-      launch.storages.emplace_back(given.storage);
+      launch.storages.push_back(detail::StoragePtr::share(*given.storage));
       if (runtime::DeviceCopy* copy = given.storage->copy_on(call.device)) {
         launch.copies[p] = copy;
         argument.buffer = copy->buffer;
@@ -109,16 +123,18 @@ Group& LaunchWindow::new_group(DeviceWindow& window) {
     group = std::move(window.spare_groups.back());
     window.spare_groups.pop_back();
   }
-  group->sequence = ++window.last_sequence;
   group->grid_x = group->shared_bytes = 0;
   group->cost = {};
+  group->members.reserve(group->members.size() + 1);
   window.groups.push_back(std::move(group));
+  window.groups.back()->sequence = ++window.last_sequence;
   return *window.groups.back();
 }
 
 LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   DeviceWindow& window = call.window;
   const std::lock_guard lock(window.lock);
+  if (exiting_) return Step::too_late;
   std::unique_ptr<HeldLaunch> launch = spare_launch(window);
   capture(call, *launch);
   Reason reason = Reason::none;
@@ -135,23 +151,21 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   });
   if (!current) return give_up(Step::upload);
 
-  if (!group) {
-    if (!window.groups.empty()) {
-      counters_.refuse(reason);
-      if (explain_.listening()) explain_pair(call, *window.groups.back(), reason);
-    }
-    group = &new_group(window);
-  } else if (explain_.listening()) {
-    explain_pair(call, *group, Reason::none);
+  if (!group && !window.groups.empty()) counters_.refuse(reason);
+  if (explain_.listening() && (group || !window.groups.empty())) {
+    explain_pair(call, group ? *group : *window.groups.back(), group ? Reason::none : reason);
   }
+  // From here on nothing throws: a launch is held and marked, or neither.
+  if (!group) group = &new_group(window);
+  group->members.push_back(std::move(launch));
   group->grid_x += call.shape.grid[0];
   group->shared_bytes += call.kernel->kernel.shared_bytes();
   group->cost = group->cost + call.prepared.cost + kMemberCost;
-  stamp(*launch, group->sequence);
-  for (const Access& access : launch->accesses) {
+  HeldLaunch& held = *group->members.back();
+  stamp(held, group->sequence);
+  for (const Access& access : held.accesses) {
     if (access.writes) access.storage->mark_device_newer();
   }
-  group->members.push_back(std::move(launch));
   return Step::done;
 }
 
@@ -172,54 +186,93 @@ void LaunchWindow::hold(const Call& call) {
       case Step::upload:
         bring_to_device(call);
         break;
+      case Step::too_late:
+        run_now(call);
+        return;
     }
   }
 }
 
-bool LaunchWindow::held_uses(DeviceWindow& window, const runtime::DeviceCopy& copy) const {
+bool LaunchWindow::held_uses(const DeviceWindow& window,
+                             const runtime::DeviceCopy& copy) noexcept {
+  return !window.groups.empty() &&
+         std::max(copy.last_reader, copy.last_writer) >= window.groups.front()->sequence;
+}
+
+bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storage) {
+  DeviceWindow& window = window_of(device);
+  const std::lock_guard issue(device.issue_lock());
   const std::lock_guard lock(window.lock);
-  if (window.groups.empty()) return false;
-  return std::max(copy.last_reader, copy.last_writer) >= window.groups.front()->sequence;
+  const runtime::DeviceCopy* copy = storage.copy_on(device);
+  if (!copy) return true;
+  return !held_uses(window, *copy) && storage.drop_copy(device);
+}
+
+bool LaunchWindow::upload(const Call& call) {
+  for (const detail::CallArgument& argument : call.arguments) {
+    if (argument.storage && !argument.storage->make_current(call.device)) return false;
+  }
+  return true;
+}
+
+void LaunchWindow::relieve(runtime::DeviceState& device) {
+  issue_all();
+  const std::lock_guard issue(device.issue_lock());
+  device.driver().finish(device.driver().queue());
+  device.pool().trim();
 }
 
 void LaunchWindow::bring_to_device(const Call& call) {
-  bool flush = false;
-  for (const detail::CallArgument& argument : call.arguments) {
-    if (!argument.storage || argument.storage->current_on(call.device)) continue;
-    if (argument.storage->on_other_device(call.device)) {
-      argument.storage->leave_device();
-    } else if (const runtime::DeviceCopy* copy = argument.storage->copy_on(call.device)) {
-      flush = flush || held_uses(call.window, *copy);  // W17
-    }
-  }
-  if (flush) issue_all();
-  const std::lock_guard issue(call.device.issue_lock());
-  try {
+  bool relieved = false;
+  for (;;) {
+    bool flush = false;
     for (const detail::CallArgument& argument : call.arguments) {
-      if (argument.storage) argument.storage->make_current(call.device);
+      if (!argument.storage || argument.storage->current_on(call.device)) continue;
+      if (argument.storage->on_other_device(call.device)) {
+        argument.storage->leave_device();
+        continue;
+      }
+      const std::lock_guard lock(call.window.lock);
+      const runtime::DeviceCopy* copy = argument.storage->copy_on(call.device);
+      flush = flush || (copy && held_uses(call.window, *copy));  // W17
     }
-  } catch (...) {
-    throw CallFailed{current_failure()};
+    if (flush) issue_all();
+    try {
+      const std::lock_guard issue(call.device.issue_lock());
+      if (upload(call)) return;
+      continue;
+    } catch (...) {
+      const Error failure = current_failure();
+      if (failure.code() != Errc::out_of_memory || relieved) {
+        throw CallFailed{with_memory_words(failure, call.device)};
+      }
+    }
+    relieve(call.device);  // R5: once, then the request is tried again
+    relieved = true;
   }
 }
 
 void LaunchWindow::run_now(const Call& call) {
   issue_all();  // W7
-  bring_to_device(call);
-  const std::lock_guard issue(call.device.issue_lock());
   HeldLaunch launch;
-  try {
-    {
-      const std::lock_guard lock(call.window.lock);
-      capture(call, launch);
+  for (;;) {
+    bring_to_device(call);
+    const std::lock_guard issue(call.device.issue_lock());
+    try {
+      if (!upload(call)) continue;  // another thread moved a vector away
+      {
+        const std::lock_guard lock(call.window.lock);
+        capture(call, launch);
+      }
+      launch_single(call.device, launch);
+    } catch (...) {
+      throw CallFailed{current_failure()};
     }
-    launch_single(call.device, launch);
-  } catch (...) {
-    throw CallFailed{current_failure()};
-  }
-  Counters::raise(counters_.issued);
-  for (const Access& access : launch.accesses) {
-    if (access.writes) access.storage->mark_device_newer();
+    Counters::raise(counters_.issued);
+    for (const Access& access : launch.accesses) {
+      if (access.writes) access.storage->mark_device_newer();
+    }
+    return;
   }
 }
 

@@ -37,6 +37,7 @@ class LaunchWindow final : public runtime::HeldWork {
 
   void issue_all() override;
   void issue(runtime::DeviceState& device) override;
+  bool retire(runtime::DeviceState& device, runtime::Storage& storage) override;
   /// Issues everything and makes the devices start (W22).
   void flush();
   /// Issues everything; a failure is kept for the next call that may throw (W21).
@@ -58,6 +59,7 @@ class LaunchWindow final : public runtime::HeldWork {
     std::uint64_t last_sequence = 0;
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
+    bool unsubmitted = false;  // launched, not yet submitted; guarded by the issue lock
   };
   using Failures = std::vector<Error>;
 
@@ -82,12 +84,14 @@ class LaunchWindow final : public runtime::HeldWork {
   // Checks of a call (submit.cpp).
   runtime::LaunchShape shape_of(runtime::DeviceState& device, KernelRecord& kernel,
                                 Prepared& prepared, const Dims& dims);
-  void check_arguments(const Call& call) const;
+  static void check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
+                              const Dims& dims, std::span<const detail::CallArgument> arguments);
 
-  std::uint32_t automatic_block(runtime::DeviceState& device, KernelRecord& kernel);
+  static std::uint32_t automatic_block(runtime::DeviceState& device, KernelRecord& kernel,
+                                       const Prepared& prepared);
 
   // Holding (launch_window.cpp).
-  enum class Step : std::uint8_t { done, make_room, upload };
+  enum class Step : std::uint8_t { done, make_room, upload, too_late };
   void hold(const Call& call);
   /// Holds the launch, or says what must happen first. Takes the window lock.
   Step try_to_hold(const Call& call);
@@ -97,8 +101,12 @@ class LaunchWindow final : public runtime::HeldWork {
   /// The group a launch joins, or null for a new one; `reason` says why not the latest held group.
   Group* find_group(const Call& call, const HeldLaunch& launch, Reason& reason);
   Reason why_not_joined(const Call& call, const Group& group) const;
-  bool held_uses(DeviceWindow& window, const runtime::DeviceCopy& copy) const;
+  static bool held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept;
+  /// Makes the call's vectors current on the device; what must be issued or moved first is.
   void bring_to_device(const Call& call);
+  /// One attempt, with the issue lock held: false if another thread moved a vector away.
+  static bool upload(const Call& call);
+  void relieve(runtime::DeviceState& device);
   static std::unique_ptr<HeldLaunch> spare_launch(DeviceWindow& window);
   static Group& new_group(DeviceWindow& window);
   void explain_pair(const Call& call, const Group& group, Reason reason);
@@ -107,14 +115,14 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_groups(runtime::DeviceState& device, std::vector<std::unique_ptr<Group>> groups,
                     Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
-  bool issue_fused(runtime::DeviceState& device, Group& group);
+  /// False if the group must be issued one by one.
+  bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);
   void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
   void launch_single(runtime::DeviceState& device, HeldLaunch& launch);
   std::vector<std::unique_ptr<Group>> detach(DeviceWindow& window, std::size_t most);
   void recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups);
   void issue_device(runtime::DeviceState& device, Failures& failures);
   static void throw_first(Failures failures);
-  void throw_pending();
 
   runtime::Core& core_;
   Settings settings_;
@@ -123,13 +131,17 @@ class LaunchWindow final : public runtime::HeldWork {
   FusedCache fused_cache_;
   std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
   std::atomic<bool> exiting_{false};
-  std::mutex pending_lock_;
-  Failures pending_;
-  std::atomic<bool> has_pending_{false};
 };
 
 /// Room that each member's first block and block count take in a fused launch (W37).
 inline constexpr runtime::ParameterCost kMemberCost{8, 2, 8};
+
+/// Failures that a destructor met and nobody has seen (W21). Of the whole process: the runtime they
+/// came from may be gone.
+void keep_pending(std::vector<Error> failures) noexcept;
+std::vector<Error> take_pending() noexcept;
+/// Throws what was kept, if anything.
+void throw_pending();
 
 /// `failure` with the kernel and launch site added where it has none (W59).
 Error located(const Error& failure, const KernelRecord& kernel, const std::source_location& where);

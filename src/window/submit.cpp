@@ -44,14 +44,22 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
   std::array<std::int64_t, 3> grid = dims.grid_size();
   if (dims.is_range()) {
     if (dims.range() < 0) refuse(kernel, dims, fmt::format("over({}): negative", dims.range()));
+    if (dims.range() == 0) {
+      shape.grid = {0, 0, 0};
+      return shape;  // W35: nothing to launch, nothing to size
+    }
     if (dims.automatic_block()) {
-      if (prepared.block == 0) prepared.block = automatic_block(device, kernel);
-      block = {prepared.block, 1, 1};
+      std::uint32_t usual = prepared.block.load(std::memory_order_relaxed);
+      if (usual == 0) {
+        usual = automatic_block(device, kernel, prepared);
+        prepared.block.store(usual, std::memory_order_relaxed);
+      }
+      block = {usual, 1, 1};
     }
     const std::int64_t threads = block[0] > 0 ? block[0] : 1;
     grid = {dims.range() / threads + (dims.range() % threads != 0), 1, 1};
   }
-  std::uint64_t threads = 1;
+  std::uint64_t threads_per_block = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (block[axis] < 1 || std::cmp_greater(block[axis], limits.max_block[axis])) {
       refuse(kernel, dims, fmt::format("block {} is {}; {} takes 1 to {}", kAxes[axis],
@@ -61,26 +69,29 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
       refuse(kernel, dims, fmt::format("grid {} is {}; {} takes 0 to {}", kAxes[axis], grid[axis],
                                        device.id(), limits.max_grid[axis]));
     }
-    threads *= static_cast<std::uint64_t>(block[axis]);
+    // Global indexes are 32-bit.
+    if (static_cast<std::uint64_t>(grid[axis]) * static_cast<std::uint64_t>(block[axis]) >
+        std::numeric_limits<std::int32_t>::max()) {
+      refuse(kernel, dims, fmt::format("more than 2^31 - 1 threads along {}", kAxes[axis]));
+    }
+    threads_per_block *= static_cast<std::uint64_t>(block[axis]);
     shape.block[axis] = static_cast<std::uint32_t>(block[axis]);
     shape.grid[axis] = static_cast<std::uint32_t>(grid[axis]);
   }
-  if (threads > limits.max_threads_per_block) {
-    refuse(kernel, dims, fmt::format("a block of {} threads; {} takes at most {}", threads,
-                                     device.id(), limits.max_threads_per_block));
-  }
-  // Global indexes are 32-bit.
-  if (std::uint64_t{shape.grid[0]} * shape.block[0] > std::numeric_limits<std::int32_t>::max()) {
-    refuse(kernel, dims, "more than 2^31 - 1 threads along x");
+  if (threads_per_block > limits.max_threads_per_block) {
+    refuse(kernel, dims, fmt::format("a block of {} threads; {} takes at most {}",
+                                     threads_per_block, device.id(),
+                                     limits.max_threads_per_block));
   }
   return shape;
 }
 
-std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, KernelRecord& kernel) {
+std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, KernelRecord& kernel,
+                                            const Prepared& prepared) {
   if (const std::uint32_t usual = device.driver().preferred_block(nullptr)) return usual;
   try {
-    return device.driver().preferred_block(
-        &device.executable(kernel.kernel, kernel.digest, runtime::TranslateOptions{false, 0}));
+    return device.driver().preferred_block(&device.executable(
+        kernel.kernel, kernel.digest, translate_options(false), &prepared.programs[0]));
   } catch (const Error&) {
     // The device remembers the failed build and throws it again at issue (W58). The block must not
     // depend on whether that happens, so the device's smallest usual size stands in.
@@ -88,27 +99,28 @@ std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Kernel
   }
 }
 
-void LaunchWindow::check_arguments(const Call& call) const {
-  const ir::Kernel& kernel = call.kernel->kernel;
-  const std::size_t declared = kernel.parameters.size() - call.kernel->live.size();
-  if (call.arguments.size() != declared) {
-    refuse(*call.kernel, call.dims, fmt::format("{} arguments for {} parameters",
-                                                call.arguments.size(), declared));
+void LaunchWindow::check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
+                                   const Dims& dims,
+                                   std::span<const detail::CallArgument> arguments) {
+  const ir::Kernel& kernel = record.kernel;
+  const std::size_t declared = kernel.parameters.size() - record.live.size();
+  if (arguments.size() != declared) {
+    refuse(record, dims, fmt::format("{} arguments for {} parameters", arguments.size(), declared));
   }
   for (std::size_t p = 0; p < declared; ++p) {
     if (!kernel.parameters[p].is_span) continue;
-    const detail::CallArgument& argument = call.arguments[p];
+    const detail::CallArgument& argument = arguments[p];
     if (argument.length > std::numeric_limits<std::int32_t>::max()) {
-      refuse(*call.kernel, call.dims,
+      refuse(record, dims,
              fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
                          argument.length));
     }
     if (argument.storage && argument.storage->bytes() >
-                                call.device.properties().max_allocation_bytes) {
-      refuse(*call.kernel, call.dims,
+                                device.properties().max_allocation_bytes) {
+      refuse(record, dims,
              fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
-                         argument.storage->bytes(), call.device.id(),
-                         call.device.properties().max_allocation_bytes));
+                         argument.storage->bytes(), device.id(),
+                         device.properties().max_allocation_bytes));
     }
   }
 }
@@ -117,15 +129,15 @@ void LaunchWindow::submit(runtime::DeviceState& device,
                           const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
                           std::span<const detail::CallArgument> arguments) {
   throw_pending();
+  check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
   try {
     prepared = &kernel->on(device);
   } catch (const Error& failure) {
     throw located(failure, *kernel, dims.where());
   }
-  const Call call{device,   window_of(device), kernel,    *prepared,
-                  dims,     shape_of(device, *kernel, *prepared, dims), arguments};
-  check_arguments(call);
+  const Call call{device, window_of(device), kernel, *prepared, dims,
+                  shape_of(device, *kernel, *prepared, dims), arguments};
   if (call.shape.grid[0] == 0 || call.shape.grid[1] == 0 || call.shape.grid[2] == 0) return;  // W35
 
   const Reason refused = exiting_ ? Reason::exiting : settings_.why_not_held(device);

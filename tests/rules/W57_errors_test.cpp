@@ -158,7 +158,7 @@ TEST(W62Cap, W62_AFusedKernelWhoseOwnCapIsBelowTheBlockFallsBack) {
 
 TEST_F(W57Errors, W62_AMemberThatFailsInTheFallbackIsReportedAndTheOtherIssued) {
   fake.control->fail(Driver::launch, 1, "fused");
-  fake.control->fail(Driver::launch, 2, "twice");  // the fused name holds it too
+  fake.control->fail(Driver::launch, 1, "twice");  // strikes after the one above
   device.launch(twice, over(kCount), x, y, kCount);
   device.launch(negate, over(kCount), x, z, kCount);
   const auto error = caught([&] { fake.window().flush(); });
@@ -188,16 +188,41 @@ TEST_F(W57Errors, W81_AfterASynchronousFailureOutputsHoldTheirBytesAsIfNotLaunch
 
 TEST_F(W57Errors, W57_AFailedUploadOrAllocationIsRaisedAtTheCallAndLeavesNothing) {
   for (const Driver what : {Driver::allocate, Driver::write}) {
-    Vector<float> from{std::vector<float>(kCount, 2.0f)}, to(kCount);
-    fake.control->fail(what, 1, "", Errc::out_of_memory);
+    Vector<float> from{std::vector<float>(kCount, 2.0f)};
+    Vector<float> to(kCount);
+    fake.control->fail(what, 1, "", Errc::transfer_failed);
     const auto error = caught([&] { device.launch(twice, over(kCount), from, to, kCount); });
-    EXPECT_EQ(error.code(), Errc::out_of_memory);
+    EXPECT_EQ(error.code(), Errc::transfer_failed);
     EXPECT_EQ(error.kernel(), "twice");
     EXPECT_EQ(fake.window().stats().held, 0U);
     EXPECT_EQ(to[0], 0.0f);
     device.launch(twice, over(kCount), from, to, kCount);
     EXPECT_EQ(to[0], 4.0f);
   }
+}
+
+TEST_F(W57Errors, R5_OutOfMemoryIssuesWhatIsHeldTrimsAndTriesOnceMore) {
+  { Vector<float> freed(5000); device.launch(increment, over(5000), freed, 5000); }
+  device.launch(twice, over(kCount), x, y, kCount);
+  fake.control->fail(Driver::allocate, 1, "", Errc::out_of_memory);
+  fake.control->clear();
+  Vector<float> more(7000);
+  device.launch(increment, over(7000), more, 7000);
+  EXPECT_TRUE(fake.control->all_faults_struck());
+  EXPECT_EQ(launches(), 2U);  // what was held
+  EXPECT_EQ(fake.control->count(Driver::release), 1U);  // the cached block
+  EXPECT_EQ(more[6999], 1.0f);
+}
+
+TEST_F(W57Errors, R5_OutOfMemoryForGoodSaysWhatIsInUse) {
+  device.launch(twice, over(kCount), x, y, kCount);
+  fake.control->fail(Driver::allocate, 1, "", Errc::out_of_memory);
+  fake.control->fail(Driver::allocate, 2, "", Errc::out_of_memory);
+  Vector<float> more(7000);
+  const auto error = caught([&] { device.launch(increment, over(7000), more, 7000); });
+  EXPECT_EQ(error.code(), Errc::out_of_memory);
+  EXPECT_NE(error.message().find("HIP:0 holds 8192 bytes in vectors"), std::string::npos)
+      << error.message();
 }
 
 }  // namespace salvo::tests

@@ -51,7 +51,9 @@ class TwoKernels : public DemoProgram {
 
   decltype(twice_kernel()) twice_ = twice_kernel();
   decltype(negate_kernel()) negate_ = negate_kernel();
-  Vector<float> x_{kCount}, y_{kCount}, z_{kCount};
+  Vector<float> x_ = Vector<float>(kCount);
+  Vector<float> y_ = Vector<float>(kCount);
+  Vector<float> z_ = Vector<float>(kCount);
 };
 
 }  // namespace

@@ -71,7 +71,6 @@ void print_devices(const std::vector<Device>& devices) {
   Table table({{"device"},
                {"name"},
                {"kind"},
-               {"driver"},
                {"memory", Align::right},
                {"units", Align::right},
                {"shared/block", Align::right},
@@ -82,7 +81,7 @@ void print_devices(const std::vector<Device>& devices) {
                    p.is_cpu          ? "CPU"
                    : p.is_integrated ? "integrated"
                                      : "GPU",
-                   p.driver_version, size_text(p.memory_bytes), fmt::to_string(p.compute_units),
+                   size_text(p.memory_bytes), fmt::to_string(p.compute_units),
                    size_text(p.shared_bytes_per_block), fmt::to_string(p.max_threads_per_block)});
   }
   fmt::print("{}\n", table.text());
@@ -92,6 +91,7 @@ void print_devices(const std::vector<Device>& devices) {
       if (device.properties().*feature.present) present.emplace_back(feature.name);
     }
     fmt::print("{} has {}\n", device.id(), fmt::join(present, ", "));
+    fmt::print("{} driver {}\n", device.id(), device.properties().driver_version);
   }
 }
 

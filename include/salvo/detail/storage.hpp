@@ -20,6 +20,10 @@ class StoragePtr {
  public:
   StoragePtr() = default;
   explicit StoragePtr(runtime::Storage* adopted) noexcept : storage_(adopted) {}
+  static StoragePtr share(runtime::Storage& storage) noexcept {
+    retain(&storage);
+    return StoragePtr(&storage);
+  }
   StoragePtr(const StoragePtr& other) noexcept : storage_(other.storage_) {
     if (storage_) retain(storage_);
   }
