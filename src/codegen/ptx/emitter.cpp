@@ -13,7 +13,8 @@
 #include "codegen/ptx/memory.hpp"
 #include "codegen/ptx/warp.hpp"
 #include "codegen/ptx/writer.hpp"
-#include "salvo/error.hpp"
+#include "passes/expand_math.hpp"
+#include "passes/simplify.hpp"
 
 namespace salvo::codegen::ptx {
 namespace {
@@ -281,14 +282,6 @@ class Emitter {
   }
 
   void pure(ValueId id, const Node& node) {
-    if (!has_instruction(node.op)) {
-      throw Error(Error::Details{
-          .code = Errc::unsupported,
-          .message = fmt::format("PTX has no {} on {}", ir::name(node.op), ir::name(node.type)),
-          .backend = "CUDA/PTX",
-          .operation = "translate",
-          .kernel = kernel_.name});
-    }
     std::vector<std::string> operands;
     for (ValueId operand : node.inputs()) operands.push_back(value(operand));
     if (node.op == Op::Shl || node.op == Op::Shr || node.op == Op::ShrLogical) {
@@ -449,7 +442,11 @@ Target target_for(int driver_version, int chip) noexcept {
 }
 
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options) {
-  return Emitter(kernel, options).run();
+  const bool complete = std::ranges::all_of(
+      kernel.nodes, [](const Node& node) { return has_instruction(node.op); });
+  if (complete) return Emitter(kernel, options).run();
+  const ir::Kernel expanded = passes::simplify(passes::expand_math(kernel));
+  return Emitter(expanded, options).run();
 }
 
 }  // namespace salvo::codegen::ptx

@@ -32,7 +32,7 @@ struct Emitted {
 /// One instruction sequence per operation, in the IR's order. Every add, sub, mul and fma of floats
 /// carries .rn unless `contraction` is set, so that the assembler cannot contract. A span is an
 /// address and, if its length is read, an i64 length; a scalar is itself; a table is an array of the
-/// one and, after it, of the other. Throws Errc::unsupported for what PTX cannot say.
+/// one and, after it, of the other. Math functions without an instruction are written out.
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options);
 
 }  // namespace salvo::codegen::ptx
