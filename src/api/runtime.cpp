@@ -70,7 +70,11 @@ Runtime& Runtime::instance() {
   return *runtime;
 }
 
-Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_) {}
+RuntimeOptions::RuntimeOptions() = default;
+RuntimeOptions::RuntimeOptions(RuntimeOptions&& other) noexcept = default;
+RuntimeOptions::~RuntimeOptions() = default;
+
+Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_), policy_(core_) {}
 
 Runtime::~Runtime() {
   api::window_of(*core_).issue_from_destructor();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "window/launch_window.hpp"
+#include "window/scopes.hpp"
 
 namespace salvo::window {
 namespace {
@@ -51,7 +52,7 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
     if (dims.automatic_block()) {
       std::uint32_t usual = prepared.block.load(std::memory_order_relaxed);
       if (usual == 0) {
-        usual = automatic_block(device, kernel, prepared);
+        usual = automatic_block(device, prepared);
         prepared.block.store(usual, std::memory_order_relaxed);
       }
       block = {usual, 1, 1};
@@ -86,12 +87,13 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
   return shape;
 }
 
-std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, KernelRecord& kernel,
+std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device,
                                             const Prepared& prepared) {
   if (const std::uint32_t usual = device.driver().preferred_block(nullptr)) return usual;
   try {
     return device.driver().preferred_block(&device.executable(
-        kernel.kernel, kernel.digest, translate_options(false), &prepared.programs[0]));
+        *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
+        &prepared.programs[0]));
   } catch (const Error&) {
     // The device remembers the failed build and throws it again at issue (W58). The block must not
     // depend on whether that happens, so the device's smallest usual size stands in.
@@ -140,7 +142,9 @@ void LaunchWindow::submit(runtime::DeviceState& device,
                   shape_of(device, *kernel, *prepared, dims), arguments};
   if (call.shape.grid[0] == 0 || call.shape.grid[1] == 0 || call.shape.grid[2] == 0) return;  // W35
 
-  const Reason refused = exiting_ ? Reason::exiting : settings_.why_not_held(device);
+  const Reason refused = exiting_                ? Reason::exiting
+                         : scopes().paused > 0 ? Reason::paused
+                                               : settings_.why_not_held(device);
   if (explain_.listening()) {
     explain_.say({Decision::Kind::window, refused == Reason::none, refused, kernel->kernel.name,
                   device.id(), ""});

@@ -8,7 +8,8 @@ int main() {
     auto i = salvo::global_thread_id();
     salvo::if_(i < n, [&] { x[i] = x[i] * factor; });
   });
-  auto device = salvo::Device::best();
+  salvo::Runtime own{salvo::RuntimeOptions{}};
+  auto device = own.best();
   salvo::Vector<float> x(16, 1.0f);
   device.launch(scale, salvo::over(16), x, 2.0f, 16);
 }

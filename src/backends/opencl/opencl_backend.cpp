@@ -135,6 +135,8 @@ class OpenclBackend final : public runtime::Backend {
 
 }  // namespace
 
+const Api& shared_api() noexcept { return drivers().api(); }
+
 std::unique_ptr<runtime::Backend> make_backend() { return std::make_unique<OpenclBackend>(); }
 
 }  // namespace salvo::backends::opencl

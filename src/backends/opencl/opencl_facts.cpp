@@ -25,15 +25,6 @@ class Questions {
     return result;
   }
 
-  /// For what only some drivers know: `otherwise` if this one does not.
-  template <typename T>
-  T value_or(cl_device_info what, T otherwise) const {
-    T result{};
-    return api_.GetDeviceInfo(id_, what, sizeof(result), &result, nullptr) == CL_SUCCESS
-               ? result
-               : otherwise;
-  }
-
   std::string text(cl_device_info what) const {
     return text([&](std::size_t bytes, void* target, std::size_t* needed) {
       return api_.GetDeviceInfo(id_, what, bytes, target, needed);
@@ -99,7 +90,7 @@ DeviceFacts read_facts(const Api& api, cl_device_id id) {
   is.driver_version = fmt::format("{}; {}; {}", ask.text(CL_DRIVER_VERSION), version,
                                   ask.platform_text(CL_PLATFORM_VERSION));
   is.is_cpu = (ask.value<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
-  is.is_integrated = ask.value_or<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY, is.is_cpu) != CL_FALSE;
+  is.is_integrated = ask.value<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
 
   is.memory_bytes = ask.value<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
   is.max_allocation_bytes = ask.value<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
@@ -112,10 +103,13 @@ DeviceFacts read_facts(const Api& api, cl_device_id id) {
   // OpenCL bounds the number of work-items by size_t alone; positions in a kernel are 32 bits.
   is.max_grid.fill(std::numeric_limits<std::int32_t>::max());
   is.compute_units = ask.value<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
-  is.warp_size = ask.value_or<cl_uint>(
-      CL_DEVICE_WARP_SIZE_NV, ask.value_or<cl_uint>(CL_DEVICE_WAVEFRONT_WIDTH_AMD, 1));
 
   const std::string extensions = ask.text(CL_DEVICE_EXTENSIONS);
+  if (lists(extensions, "cl_nv_device_attribute_query")) {
+    is.warp_size = ask.value<cl_uint>(CL_DEVICE_WARP_SIZE_NV);
+  } else if (lists(extensions, "cl_amd_device_attribute_query")) {
+    is.warp_size = ask.value<cl_uint>(CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+  }
   is.fp64 = lists(extensions, "cl_khr_fp64");
   is.fp16_storage = true;  // vload_half and vstore_half are in every version
   is.atomics_i64 = lists(extensions, "cl_khr_int64_base_atomics") &&
