@@ -95,6 +95,24 @@ class ByHand {
                           streams_[static_cast<std::size_t>(k % streams)], parameters_[k].data(), nullptr));
     }
   }
+  /// The arguments in one block, as a library passes them that does not know their types.
+  void packed_loop(float a) {
+    struct {
+      Address from;
+      Address to;
+      float a;
+      int n;
+    } block{0, 0, a, n_};
+    std::size_t bytes = sizeof(block);
+    void* extra[] = {reinterpret_cast<void*>(std::uintptr_t{1}), &block,
+                     reinterpret_cast<void*>(std::uintptr_t{2}), &bytes, nullptr};
+    for (int k = 0; k < kLaunches; ++k) {
+      block.from = from_[k];
+      block.to = to_[k];
+      Cuda::check("cuLaunchKernel",
+                  launch_(kernel_, grid(), 1, 1, kBlock, 1, 1, 0, streams_[0], nullptr, extra));
+    }
+  }
   void wait(int streams) {
     for (int s = 0; s < streams; ++s) {
       Cuda::check("cuStreamSynchronize", synchronize_(streams_[static_cast<std::size_t>(s)]));
@@ -229,6 +247,7 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
                     [&mine] { return mine.take(); }, {}, {}});
   };
   by_hand("cuLaunchKernel loop", 1, [&](float a) { hand.loop(a, 1); });
+  by_hand("the same, packed arguments", 1, [&](float a) { hand.packed_loop(a); });
   if (!dependent) by_hand("cuLaunchKernel, 8 streams", kStreams, [&](float a) { hand.loop(a, kStreams); });
   by_hand("graph, a line", 1, [&](float) { hand.launch(line); });
   if (!dependent) {

@@ -88,6 +88,14 @@ void CudaDevice::release(Buffer buffer) noexcept {
 // Code.
 
 CudaDevice::Image CudaDevice::assemble(const std::string& ptx, const std::string& name) const {
+  // Anything else the driver takes for a binary, and then says nothing of the text.
+  if (ptx.find(".version") == std::string::npos) {
+    throw Error(Error::Details{.code = Errc::compile_failed,
+                               .message = "PTX names its .version, and this text does not",
+                               .backend = std::string(reporter_.backend()),
+                               .operation = "cuLinkAddData",
+                               .log = ptx.substr(0, 200)});
+  }
   const Current current(reporter_, context_.get());
   const Api& api = reporter_.api();
   std::array<char, 8192> log{};
