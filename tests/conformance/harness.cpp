@@ -103,14 +103,99 @@ std::vector<std::string> failures(const Subject& subject, const Case& what) {
 
 }  // namespace
 
-/// "On/Arithmetic.Adds/OpenCL0_f32" on OpenCL0 is "Arithmetic.Adds_f32".
 std::string test_name(const Subject& subject) {
+  // "On/Arithmetic.Adds/OpenCL0_f32" on OpenCL0 -> "Arithmetic.Adds_f32"
   const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
   std::string suite = info->test_suite_name();
   const std::string test = info->name();
   suite.erase(0, suite.find('/') + 1);
   const std::size_t parameter = test.find('/');
   return suite + "." + test.substr(0, parameter) + test.substr(parameter + 1 + subject.label.size());
+}
+
+std::vector<Bytes> run(runtime::DeviceDriver& driver, const Case& what) {
+  Buffers buffers(driver);
+  for (const Value& value : what.arguments) buffers.add(value);
+  std::vector<runtime::Argument> arguments;
+  for (std::size_t i = 0; i < what.arguments.size(); ++i) {
+    const Value& value = what.arguments[i];
+    arguments.push_back({.buffer = buffers[value.shares.value_or(i)], .byte_offset = value.offset,
+                         .length = value.length, .bits = value.bits});
+  }
+  const runtime::Program program = driver.translate(what.kernel, what.options);
+  const auto executable = driver.build(what.kernel, program, {});
+  driver.launch(driver.queue(), *executable, what.shape, arguments);
+  driver.finish(driver.queue());
+  std::vector<Bytes> results;
+  for (std::size_t i = 0; i < what.arguments.size(); ++i) {
+    results.emplace_back(what.arguments[i].bytes.size());
+    if (buffers[i]) {
+      driver.read(driver.queue(), results[i].data(), buffers[i], 0, results[i].size());
+    }
+  }
+  return results;
+}
+
+std::vector<std::string> differences(const Case& what, const std::vector<Bytes>& expected,
+                                     const std::vector<Bytes>& got) {
+  std::vector<std::string> lines;
+  std::size_t argument = 0;
+  for (const ir::Parameter& parameter : what.kernel.parameters) {
+    for (std::uint32_t slot = 0; slot < parameter.slots; ++slot, ++argument) {
+      if (!parameter.is_span) continue;
+      const ir::Element& element = what.kernel.memories[parameter.memory].element;
+      for (std::size_t i = 0; (i + 1) * element.size <= expected[argument].size(); ++i) {
+        for (const ir::Field& field : element.fields) {
+          const std::size_t at = i * element.size + field.offset;
+          const std::uint64_t want = load(expected[argument].data() + at, field.type);
+          const std::uint64_t have = load(got[argument].data() + at, field.type);
+          if (same(want, have, field.type, what.ulps)) continue;
+          lines.push_back(fmt::format("{}[{}] {} is {}, not {}", parameter.name, i, field.name,
+                                      text(have, field.type), text(want, field.type)));
+          if (lines.size() == 10) return lines;
+        }
+      }
+    }
+  }
+  return lines;
+}
+
+std::string lacking(const DeviceProperties& device, const ir::Kernel& kernel) {
+  const passes::Summary needs = passes::summarize(kernel);
+  if (needs.needs_fp64 && !device.fp64) return "f64";
+  if (needs.needs_atomics_i64 && !device.atomics_i64) return "atomics on 64-bit integers";
+  if (needs.needs_atomics_f32 && !device.atomics_f32) return "atomics on f32";
+  if (needs.needs_atomics_f64 && !device.atomics_f64) return "atomics on f64";
+  if (needs.has_warp_operation && !device.warp_operations) return "warp operations";
+  return {};
+}
+
+void check_case(const Subject& subject, const Case& what) {
+  const std::vector<std::string> malformed = ir::verify(what.kernel);
+  ASSERT_TRUE(malformed.empty()) << fmt::format("{}", fmt::join(malformed, "\n"));
+
+  if (const std::string lack = lacking(subject.driver->properties(), what.kernel); !lack.empty()) {
+    try {
+      subject.driver->translate(what.kernel, what.options);
+      FAIL() << "a kernel that needs " << lack << " was not refused";
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), Errc::unsupported) << error.what();
+      ASSERT_EQ(error.kernel(), what.kernel.name) << error.what();
+    }
+    GTEST_SKIP() << "the device lacks " << lack;
+  }
+
+  const std::vector<std::string> wrong = failures(subject, what);
+  const std::string_view reason = expected_failure(subject, test_name(subject));
+  if (reason.empty()) {
+    EXPECT_TRUE(wrong.empty()) << fmt::format("{}", fmt::join(wrong, "\n")) << "\n"
+                               << ir::print(what.kernel) << "\n"
+                               << subject.driver->translate(what.kernel, what.options).code;
+  } else if (wrong.empty()) {
+    FAIL() << "passes, though listed as failing: " << reason;
+  } else {
+    GTEST_SKIP() << "fails as expected: " << reason;
+  }
 }
 
 }  // namespace salvo::conformance
