@@ -72,6 +72,21 @@ TEST(Ptx, ReadOnlyLoadsNeedProof) {
   EXPECT_THAT(emit(through_a_table(2), proved).code, Not(HasSubstr(".nc")));
 }
 
+TEST(Ptx, ShortLoopsOfKnownLengthAreWrittenOut) {
+  const auto loop = [](std::int32_t rounds, bool leaves) {
+    test::Shapes k("loop");
+    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
+    k.for_up(k.constant_i32(0), k.constant_i32(rounds), k.constant_i32(1), [&](ir::ValueId i) {
+      k.store(x, i, i);
+      if (leaves) k.statement(ir::Op::Break);
+    });
+    return emit(k.finish(), {}).code;
+  };
+  EXPECT_THAT(loop(16, false), Not(HasSubstr("bra")));
+  EXPECT_THAT(loop(1000, false), HasSubstr("bra"));
+  EXPECT_THAT(loop(16, true), HasSubstr("bra"));
+}
+
 TEST(Ptx, LinesAreTheAuthors) {
   const std::string code = emit(everything_else(), {}).code;
   EXPECT_THAT(code, HasSubstr(".file 1 \"a.cpp\""));

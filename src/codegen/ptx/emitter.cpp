@@ -3,6 +3,7 @@
 #include "codegen/ptx/emitter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <utility>
@@ -367,7 +368,55 @@ class Emitter {
     if (node.unroll == 1) writer_.raw("\t.pragma \"nounroll\";\n");
   }
 
+  bool leaves_early(BlockId id) const {
+    return std::ranges::any_of(kernel_.block(id).nodes, [&](ValueId value) {
+      const Node& node = kernel_.node(value);
+      return node.op == Op::Break || node.op == Op::Continue ||
+             std::ranges::any_of(node.blocks, [&](BlockId inner) { return leaves_early(inner); });
+    });
+  }
+
+  std::size_t size(BlockId id) const {
+    std::size_t nodes = 0;
+    for (ValueId value : kernel_.block(id).nodes) {
+      ++nodes;
+      for (BlockId inner : kernel_.node(value).blocks) nodes += size(inner);
+    }
+    return nodes;
+  }
+
+  /// The counter's values where they are known and few, so that the assembler, which unrolls
+  /// little by itself, sees straight code; empty otherwise.
+  std::vector<std::int64_t> unrolled(const Node& node) const {
+    constexpr std::int64_t kMostRounds = 64;
+    constexpr std::size_t kMostNodes = 1024;
+    if (node.unroll == 1 || leaves_early(node.blocks[0])) return {};
+    std::array<std::int64_t, 3> bounds{};
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      const Node& bound = kernel_.node(node.operands[i]);
+      if (bound.op != Op::Constant || bound.type != Scalar::I32) return {};
+      bounds[i] = static_cast<std::int32_t>(bound.literal);
+    }
+    const auto [first, limit, step] = bounds;
+    if (step <= 0) return {};
+    const bool down = node.literal == 1;
+    std::vector<std::int64_t> counters;
+    for (std::int64_t at = first; down ? at > limit : at < limit; at += down ? -step : step) {
+      if (std::ssize(counters) == kMostRounds) return {};
+      counters.push_back(at);
+    }
+    return counters.size() * size(node.blocks[0]) <= kMostNodes ? counters
+                                                                : std::vector<std::int64_t>{};
+  }
+
   void for_(ValueId id, const Node& node) {
+    if (const auto counters = unrolled(node); !counters.empty()) {
+      for (std::int64_t at : counters) {
+        values_[id] = arithmetic_.constant(Scalar::I32, static_cast<std::uint64_t>(at));
+        block(node.blocks[0]);
+      }
+      return;
+    }
     const Scalar type = type_of(node.operands[0]);
     const bool down = node.literal == 1;
     const std::string limit = value(node.operands[1]);
