@@ -44,8 +44,7 @@ window::LaunchWindow* default_window = nullptr;
 /// W61: what is still held runs before the program ends; a failure has nobody to catch it.
 void issue_at_exit() {
   window::LaunchWindow& launches = *default_window;
-  launches.begin_exit();
-  launches.issue_from_destructor();
+  launches.exit();
   for (const Error& failure : window::take_pending()) {
     std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", failure.what());
   }

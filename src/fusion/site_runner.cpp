@@ -113,6 +113,9 @@ void SiteRunner::execute(const Instruction& one) {
       case Op::Gt: to = integer(0) > integer(1) ? 1 : 0; return;
       case Op::Ge: to = integer(0) >= integer(1) ? 1 : 0; return;
       case Op::Eq: to = word(0) == word(1) ? 1 : 0; return;
+      case Op::And: to = word(0) & word(1); return;
+      case Op::Or: to = word(0) | word(1); return;
+      case Op::Xor: to = word(0) ^ word(1); return;
       default: break;
     }
   }

@@ -61,12 +61,7 @@ struct Group {
   runtime::ParameterCost cost;
   std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
 
-  /// Launches that the program made, merged ones included (W10).
-  std::size_t count() const noexcept {
-    std::size_t sum = 0;
-    for (const auto& member : members) sum += member->count();
-    return sum;
-  }
+  std::uint32_t launches = 0;  // that the program made, merged ones included (W10)
 };
 
 }  // namespace salvo::window

@@ -112,6 +112,22 @@ void LaunchWindow::issue_from_destructor() noexcept {
   keep_pending(std::move(failures));
 }
 
+void LaunchWindow::exit() noexcept {
+  exiting_ = true;
+  issue_from_destructor();
+  Failures failures;
+  for (const auto& device : core_.devices()) {
+    try {
+      const std::lock_guard issue(device->issue_lock());
+      window_of(*device).closed = true;
+      device->driver().finish(device->driver().queue());
+    } catch (...) {
+      failures.push_back(current_failure());
+    }
+  }
+  keep_pending(std::move(failures));
+}
+
 void LaunchWindow::issue_group(runtime::DeviceState& device, Group& group, Failures& failures) {
   if (group.members.size() > 1 && issue_fused(device, group, failures)) return;
   for (auto& launch : group.members) issue_single(device, *launch, failures);
@@ -186,6 +202,7 @@ void LaunchWindow::note_failed(const HeldLaunch& launch, const Error& failure, F
 }
 
 void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch) {
+  if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
   Prepared& prepared = *launch.prepared;
   if (prepared.generation != device.generation()) {
     prepared.executables = {};

@@ -71,11 +71,12 @@ Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const 
     return Reason::grid_differs;
   }
   if (first.kernel->contraction != call.kernel->contraction) return Reason::contraction_differs;
-  if (!is_granted(*call.kernel, call.prepared) ||
-      !std::ranges::all_of(group.members, [&](const auto& m) { return is_granted(*m); })) {
+  if (call.prepared.device_contraction &&
+      (!is_granted(*call.kernel, call.prepared) ||
+       !std::ranges::all_of(group.members, [&](const auto& m) { return is_granted(*m); }))) {
     return Reason::needs_grant;
   }
-  if (group.count() >= settings_.most_members()) return Reason::group_full;
+  if (group.launches >= settings_.most_members()) return Reason::group_full;
   const DeviceProperties& limits = call.device.properties();
   if (group.grid_x + call.shape.grid[0] > limits.max_grid[0] ||
       (group.grid_x + call.shape.grid[0]) * call.shape.block[0] >
@@ -89,13 +90,12 @@ Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const 
   return limit_passed(limits, cost);
 }
 
-Group* LaunchWindow::find_group(const Call& call, const HeldLaunch& launch, Reason& reason) {
+Group* LaunchWindow::find_group(const Call& call, std::uint64_t after, Reason& reason) {
   auto& groups = call.window.groups;
   reason = Reason::none;
   if (groups.empty()) return nullptr;
   reason = call.kernel->horizontal_refusal;
   if (reason != Reason::none) return nullptr;
-  const std::uint64_t after = latest_conflict(launch, groups);
   if (after >= groups.back()->sequence) reason = Reason::dependency;
   for (auto& group : groups) {
     if (group->sequence <= after) continue;
@@ -121,6 +121,7 @@ Group& LaunchWindow::new_group(DeviceWindow& window) {
     window.spare_groups.pop_back();
   }
   group->grid_x = group->shared_bytes = 0;
+  group->launches = 0;
   group->cost = {};
   group->fingerprint = 0;
   group->members.reserve(group->members.size() + 1);
@@ -135,11 +136,12 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   if (exiting_) return Step::too_late;
   std::unique_ptr<HeldLaunch> launch = spare_launch(window);
   capture(call, *launch);
+  const std::uint64_t after = latest_conflict(*launch, window.groups);
   const bool current = std::ranges::all_of(call.arguments, [&](const auto& argument) {
     return !argument.storage || argument.storage->current_on(call.device);
   });
   // A launch whose vectors are yet to come is looked at again when they are there.
-  const Merge merge = current ? find_producer(call, *launch) : Merge{};
+  const Merge merge = current ? find_producer(call, *launch, after) : Merge{};
   if (merge.group && merge.reason == Reason::none) {
     auto merged = merged_launch(call, merge, *launch);
     explain_merge(call, merge);
@@ -150,7 +152,7 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
     return Step::done;
   }
   Reason reason = Reason::none;
-  Group* group = find_group(call, *launch, reason);
+  Group* group = find_group(call, after, reason);
 
   const auto give_up = [&](Step step) {
     launch->reset();
@@ -170,6 +172,7 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   // From here on nothing throws: a launch is held and marked, or neither.
   if (!group) group = &new_group(window);
   group->members.push_back(std::move(launch));
+  ++group->launches;
   group->grid_x += call.shape.grid[0];
   group->shared_bytes += call.kernel->shared_bytes;
   group->cost = group->cost + call.prepared.cost + kMemberCost;
@@ -302,7 +305,7 @@ std::uint64_t LaunchWindow::held_count() const {
   std::uint64_t held = 0;
   for (const auto& window : windows_) {
     const std::lock_guard lock(window->lock);
-    for (const auto& group : window->groups) held += group->count();
+    for (const auto& group : window->groups) held += group->launches;
   }
   return held;
 }

@@ -46,8 +46,10 @@ class LaunchWindow final : public runtime::HeldWork {
   void flush();
   /// Issues everything; a failure is kept for the next call that may throw (W21).
   void issue_from_destructor() noexcept;
-  /// From here on launches run at once (W61).
-  void begin_exit() noexcept { exiting_ = true; }
+  /// The program ends (W61): launches run at once from here on; what is held is issued, every device
+  /// is waited for, because its driver's threads must not outlive it, and then launches are refused.
+  /// Failures are kept as a destructor's are.
+  void exit() noexcept;
 
   Settings& settings() noexcept { return settings_; }
   Counters& counters() noexcept { return counters_; }
@@ -68,6 +70,7 @@ class LaunchWindow final : public runtime::HeldWork {
     // Guarded by the issue lock:
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
+    bool closed = false;       // the exit flush is over
     bool unsubmitted = false;  // launched, not yet submitted
   };
   using Failures = std::vector<Error>;
@@ -107,7 +110,7 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Fills a launch from a call; spans without a copy on the device yet have none.
   static void capture(const Call& call, HeldLaunch& launch);
   /// The group a launch joins, or null for a new one; `reason` says why not the latest held group.
-  Group* find_group(const Call& call, const HeldLaunch& launch, Reason& reason);
+  Group* find_group(const Call& call, std::uint64_t after, Reason& reason);
   Reason why_not_joined(const Call& call, const Group& group) const;
 
   // Epilogues (merge.cpp); the window lock is held.
@@ -120,7 +123,7 @@ class LaunchWindow final : public runtime::HeldWork {
     std::shared_ptr<KernelRecord> kernel;
     Prepared* prepared = nullptr;
   };
-  Merge find_producer(const Call& call, const HeldLaunch& launch);
+  Merge find_producer(const Call& call, const HeldLaunch& launch, std::uint64_t after);
   /// Fills in why a launch that reads what `producer` writes cannot merge with it, or how it does.
   void judge_merge(const Call& call, const HeldLaunch& launch, const HeldLaunch& producer,
                    Merge& merge);

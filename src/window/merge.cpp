@@ -33,11 +33,12 @@ bool LaunchWindow::is_granted(const HeldLaunch& launch) const {
   return std::ranges::all_of(launch.parts, [&](const auto& part) { return is_granted(*part); });
 }
 
-LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaunch& launch) {
+LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaunch& launch,
+                                                std::uint64_t after) {
   auto& groups = call.window.groups;
   if (groups.empty() || !settings_.epilogue_on(call.device)) return {};
-  // It conflicts with no later group; what it conflicts with in earlier ones is issued before.
-  const std::uint64_t after = latest_conflict(launch, groups);
+  // It conflicts with no group later than `after`; what it conflicts with in earlier ones is issued
+  // before.
   const auto group = std::ranges::find(groups, after, [](const auto& g) { return g->sequence; });
   if (group == groups.end()) return {};
 
@@ -56,7 +57,7 @@ LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaun
   if (conflicting > 1) {
     merge.reason = Reason::dependency;
     merge.detail = "it conflicts with another launch of the group";
-  } else if (merge.group->count() >= settings_.most_members()) {
+  } else if (merge.group->launches >= settings_.most_members()) {
     merge.reason = Reason::group_full;
   } else {
     judge_merge(call, launch, producer, merge);
@@ -158,6 +159,7 @@ void LaunchWindow::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> me
   }
   merged->parts.push_back(std::move(consumer));
   place = std::move(merged);
+  ++group.launches;
   group.cost = {};
   group.fingerprint = 0;
   for (const auto& member : group.members) {

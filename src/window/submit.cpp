@@ -25,6 +25,8 @@ namespace {
 }
 
 constexpr std::string_view kAxes = "xyz";
+/// Along one axis: global indexes are 32-bit.
+constexpr std::uint64_t kMostThreads = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -32,9 +34,8 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
                                             Prepared& prepared, const Dims& dims) {
   const DeviceProperties& limits = device.properties();
   runtime::LaunchShape shape;
-  if (dims.shared_bytes() < 0 || std::cmp_greater(dims.shared_bytes() + static_cast<std::int64_t>(
-                                                                            kernel.kernel.shared_bytes()),
-                                                  limits.shared_bytes_per_block)) {
+  const std::int64_t shared = dims.shared_bytes() + static_cast<std::int64_t>(kernel.shared_bytes);
+  if (dims.shared_bytes() < 0 || std::cmp_greater(shared, limits.shared_bytes_per_block)) {
     refuse(kernel, dims, fmt::format("{} bytes of dynamic shared memory do not fit in {}'s {}",
                                      dims.shared_bytes(), device.id(),
                                      limits.shared_bytes_per_block));
@@ -55,6 +56,13 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
         usual = automatic_block(device, prepared);
         prepared.block.store(usual, std::memory_order_relaxed);
       }
+      const std::uint64_t blocks = (static_cast<std::uint64_t>(dims.range()) + usual - 1) / usual;
+      if (blocks <= limits.max_grid[0] && blocks * usual <= kMostThreads) {
+        // The usual launch: the driver's block needs no further check.
+        shape.grid[0] = static_cast<std::uint32_t>(blocks);
+        shape.block[0] = usual;
+        return shape;
+      }
       block = {usual, 1, 1};
     }
     const std::int64_t threads = block[0] > 0 ? block[0] : 1;
@@ -70,9 +78,8 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
       refuse(kernel, dims, fmt::format("grid {} is {}; {} takes 0 to {}", kAxes[axis], grid[axis],
                                        device.id(), limits.max_grid[axis]));
     }
-    // Global indexes are 32-bit.
     if (static_cast<std::uint64_t>(grid[axis]) * static_cast<std::uint64_t>(block[axis]) >
-        std::numeric_limits<std::int32_t>::max()) {
+        kMostThreads) {
       refuse(kernel, dims, fmt::format("more than 2^31 - 1 threads along {}", kAxes[axis]));
     }
     threads_per_block *= static_cast<std::uint64_t>(block[axis]);

@@ -238,8 +238,8 @@ ir::Kernel spread(const ir::Kernel& kernel, int elements) {
 // 64 threads in lock step do what an evaluator of single threads does.
 TEST(InterpreterControl, RandomControlFlowMatchesOneThreadAtATime) {
   constexpr std::size_t kThreads = 64;
-  constexpr std::size_t kElements = 4096;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  constexpr std::size_t kElements = 1024;
+  for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     const ir::Kernel kernel = test::RandomControl(seed).kernel();
     std::mt19937 random(seed);

@@ -165,7 +165,7 @@ Instruction Code::compile(ir::ValueId id) const {
     defined = instruction.combine != nullptr;
   }
   if (!defined) {
-    throw fault_at(kernel_, node, Errc::invalid_kernel,
+    throw fault_at(kernel_, node, Errc::invalid_kernel, "build",
                    fmt::format("{} is not defined on {}", ir::name(node.op),
                                ir::name(instruction.operand_type)));
   }

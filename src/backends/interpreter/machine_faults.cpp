@@ -18,7 +18,7 @@ std::string_view access_word(ir::Op op) {
 }  // namespace
 
 void Machine::fault(const Instruction& instruction, std::string message) const {
-  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed,
+  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed, "launch",
                  std::move(message));
 }
 

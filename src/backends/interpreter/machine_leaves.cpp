@@ -26,7 +26,7 @@ std::uint32_t Machine::argument_of(const Instruction& instruction, std::uint32_t
   const std::uint32_t slots = kernel.parameters[parameter].slots;
   if (slot >= slots) {
     throw fault_at(
-        kernel, node, Errc::invalid_kernel,
+        kernel, node, Errc::invalid_kernel, "launch",
         fmt::format("slot {} of {} past its {} arguments, by {}", slot,
                     kernel.parameters[parameter].name, slots, to_string(place_of(lane))));
   }

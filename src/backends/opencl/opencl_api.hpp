@@ -14,6 +14,7 @@
 namespace salvo::backends::opencl {
 
 // All of OpenCL 1.2, so that any driver with a loader has them.
+// clang-format off
 #define SALVO_OPENCL_FUNCTIONS(apply) \
   apply(BuildProgram)                 \
   apply(CreateBuffer)                 \
@@ -51,6 +52,7 @@ namespace salvo::backends::opencl {
   apply(ReleaseProgram)               \
   apply(SetKernelArg)                 \
   apply(WaitForEvents)
+// clang-format on
 
 /// The function table. `GetDeviceInfo` is clGetDeviceInfo, and so on; each counts its calls.
 struct Api {

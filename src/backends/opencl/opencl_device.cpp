@@ -30,6 +30,14 @@ OpenclDevice::OpenclDevice(const Api& api, const DeviceFacts& facts) : api_(api)
 // Memory.
 
 Buffer OpenclDevice::allocate(std::size_t bytes) {
+  // Some drivers allocate at first use and take any size here.
+  if (bytes > facts_.properties.memory_bytes) {
+    throw Error(Error::Details{.code = Errc::out_of_memory,
+                               .message = fmt::format("{} bytes were asked of a device that has {}",
+                                                      bytes, facts_.properties.memory_bytes),
+                               .backend = std::string(kName),
+                               .operation = "clCreateBuffer"});
+  }
   cl_int status = CL_SUCCESS;
   // Memory of the driver's own: a buffer on host memory would let launches alias host objects.
   cl_mem memory = api_.CreateBuffer(context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &status);
