@@ -56,6 +56,9 @@ ir::Kernel expand_math(const ir::Kernel& kernel) {
     const Unary one = unary(node.op);
     const Binary two = binary(node.op);
     if (!one && !two) return ir::kNoValue;
+    if (node.op == Op::Exp && node.type == Scalar::F32) {
+      return math::exponential_single({cloner.builder(), cloner.value(node.operands[0])}).id();
+    }
     const auto operand = [&](std::size_t i) {
       const Number value(cloner.builder(), cloner.value(node.operands[i]));
       return node.type == Scalar::F64 ? value : value.cast(Scalar::F64);

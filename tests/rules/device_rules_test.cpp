@@ -265,8 +265,8 @@ TEST_P(OnRealDevice, W59_ErrorsNameTheKernelAndTheLaunch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, OnRealDevice, testing::ValuesIn(device_ids()),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                           std::string label = info.param;
+                         [](const testing::TestParamInfo<std::string>& device) {
+                           std::string label = device.param;
                            std::erase_if(label, [](char c) { return !std::isalnum(c); });
                            return label;
                          });

@@ -87,6 +87,21 @@ TEST(Ptx, ShortLoopsOfKnownLengthAreWrittenOut) {
   EXPECT_THAT(loop(16, true), HasSubstr("bra"));
 }
 
+TEST(Ptx, DivisionsByConstantsNeedNoTest) {
+  const auto divided = [](std::uint64_t by) {
+    test::Shapes k("divide");
+    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
+    const ir::ValueId i = k.position(ir::Op::GlobalIdx, 0);
+    k.store(x, i, k.op(ir::Op::Div, {k.load(x, i), k.constant(Scalar::I32, by)}));
+    return emit(k.finish(), {}).code;
+  };
+  EXPECT_THAT(divided(8), Not(HasSubstr("div.")));
+  EXPECT_THAT(divided(7), testing::ContainsRegex("div.s32 %r[0-9]+, %r[0-9]+, 7"));
+  EXPECT_THAT(divided(0xfffffffd), testing::ContainsRegex("div.s32 %r[0-9]+, %r[0-9]+, -3"));
+  EXPECT_THAT(divided(0), HasSubstr("setp.eq.b32"));
+  EXPECT_THAT(divided(0xffffffff), HasSubstr("setp.eq.b32"));
+}
+
 TEST(Ptx, LinesAreTheAuthors) {
   const std::string code = emit(everything_else(), {}).code;
   EXPECT_THAT(code, HasSubstr(".file 1 \"a.cpp\""));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/ptx/arithmetic.hpp"
 
+#include <bit>
+
 #include <fmt/ranges.h>
 
 namespace salvo::codegen::ptx {
@@ -134,6 +136,39 @@ std::string Arithmetic::integer_division(bool remainder, Scalar type, const std:
   to_.put("neg.{} {}, {}", type_name(type), negated, a);
   to_.put("selp.{} {}, {}, {}, {}", bits, signed_raw, negated, raw, by_minus_one);
   to_.put("selp.{} {}, 0, {}, {}", bits, result, signed_raw, by_zero);
+  return result;
+}
+
+std::string Arithmetic::divide_by(Op op, Scalar type, const std::string& a, std::uint64_t divisor) {
+  const std::size_t width = ir::size_of(type) * 8;
+  std::string result = to_.fresh(type);
+  const bool positive = !ir::is_signed(type) || divisor >> (width - 1) == 0;
+  if (!positive || !std::has_single_bit(divisor)) {
+    to_.put("{}.{} {}, {}, {}", ir::name(op), type_name(type), result, a,
+            ir::is_signed(type) && width == 32
+                ? static_cast<std::int64_t>(static_cast<std::int32_t>(divisor))
+                : static_cast<std::int64_t>(divisor));
+    return result;
+  }
+  // The assembler leaves divisions by powers of two as they are.
+  const int places = std::countr_zero(divisor);
+  std::string from_zero = a;  // so that a shift rounds toward zero
+  if (ir::is_signed(type) && places > 0) {
+    const std::string sign = to_.fresh(type);
+    const std::string ones = to_.fresh(type);
+    from_zero = to_.fresh(type);
+    to_.put("shr.s{} {}, {}, {}", width, sign, a, width - 1);
+    to_.put("shr.u{} {}, {}, {}", width, ones, sign, width - static_cast<std::size_t>(places));
+    to_.put("add.{} {}, {}, {}", type_name(type), from_zero, a, ones);
+  }
+  if (op == Op::Div) {
+    to_.put("shr.{} {}, {}, {}", type_name(type), result, from_zero, places);
+    return result;
+  }
+  const std::string whole = to_.fresh(type);
+  to_.put("and.b{} {}, {}, {}", width, whole, from_zero,
+          -static_cast<std::int64_t>(divisor));
+  to_.put("sub.{} {}, {}, {}", type_name(type), result, a, whole);
   return result;
 }
 

@@ -31,6 +31,8 @@ class Arithmetic {
   /// Any integer in a 32-bit register, cut to that.
   std::string low_word(ir::Scalar type, const std::string& value);
   std::string bitcast(ir::Scalar to, ir::Scalar from, const std::string& value);
+  /// Div or Rem of integers by a number other than 0 and -1.
+  std::string divide_by(ir::Op op, ir::Scalar type, const std::string& a, std::uint64_t divisor);
   /// Add, Sub, Mul, Min or Max of two values of `type`.
   std::string binary(ir::Op op, ir::Scalar type, const std::string& a, const std::string& b);
   std::string select(ir::Scalar type, const std::string& condition, const std::string& yes,

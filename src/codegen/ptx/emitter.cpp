@@ -282,7 +282,21 @@ class Emitter {
     writer_.location(static_cast<std::size_t>(file - files_.begin()) + 1, location.line);
   }
 
+  /// Whether a division needs no test for 0 and -1.
+  bool divides_safely(const Node& node) const {
+    if ((node.op != Op::Div && node.op != Op::Rem) || ir::is_float(node.type)) return false;
+    const Node& divisor = kernel_.node(node.operands[1]);
+    const std::uint64_t ones = ir::size_of(node.type) == 8 ? ~std::uint64_t{0} : 0xffffffff;
+    return divisor.op == Op::Constant && divisor.literal != 0 &&
+           !(ir::is_signed(node.type) && divisor.literal == ones);
+  }
+
   void pure(ValueId id, const Node& node) {
+    if (divides_safely(node)) {
+      values_[id] = arithmetic_.divide_by(node.op, node.type, value(node.operands[0]),
+                                          kernel_.node(node.operands[1]).literal);
+      return;
+    }
     std::vector<std::string> operands;
     for (ValueId operand : node.inputs()) operands.push_back(value(operand));
     if (node.op == Op::Shl || node.op == Op::Shr || node.op == Op::ShrLogical) {
@@ -409,6 +423,48 @@ class Emitter {
                                                                 : std::vector<std::int64_t>{};
   }
 
+  /// Whether four rounds at a time are worth while: then their loads overlap.
+  bool runs_in_fours(const Node& node) const {
+    constexpr std::size_t kMostNodes = 64;
+    const Node& step = kernel_.node(node.operands[2]);
+    const auto& body = kernel_.block(node.blocks[0]).nodes;
+    return node.unroll != 1 && node.literal == 0 && step.op == Op::Constant &&
+           step.type == Scalar::I32 && step.literal > 0 && step.literal < 0x10000000 &&
+           !leaves_early(node.blocks[0]) && size(node.blocks[0]) <= kMostNodes &&
+           std::ranges::none_of(body, [&](ValueId value) {
+             const Op op = kernel_.node(value).op;
+             return op == Op::For || op == Op::While || op == Op::Barrier;
+           });
+  }
+
+  /// Runs rounds while four are left, and leaves the others to the loop that follows.
+  void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit) {
+    const std::uint64_t step = kernel_.node(node.operands[2]).literal;
+    const std::string rounds = writer_.fresh_label();
+    const std::string rest = writer_.fresh_label();
+    const auto leave_if_few = [&] {
+      // Below the limit the distance to it fits 32 bits without a sign.
+      const std::string over = writer_.fresh(Bank::predicate);
+      const std::string few = writer_.fresh(Bank::predicate);
+      const std::string left = writer_.fresh(Bank::b32);
+      writer_.put("setp.ge.s32 {}, {}, {}", over, index, limit);
+      writer_.put("@{} bra {}", over, rest);
+      writer_.put("sub.s32 {}, {}, {}", left, limit, index);
+      writer_.put("setp.le.u32 {}, {}, {}", few, left, 3 * step);
+      writer_.put("@{} bra {}", few, rest);
+    };
+    writer_.label(rounds);
+    leave_if_few();
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      values_[id] = writer_.fresh(Bank::b32);
+      writer_.put("add.s32 {}, {}, {}", values_[id], index, round * step);
+      block(node.blocks[0]);
+    }
+    writer_.put("add.s32 {}, {}, {}", index, index, 4 * step);
+    writer_.put("bra {}", rounds);
+    writer_.label(rest);
+  }
+
   void for_(ValueId id, const Node& node) {
     if (const auto counters = unrolled(node); !counters.empty()) {
       for (std::int64_t at : counters) {
@@ -422,8 +478,9 @@ class Emitter {
     const std::string limit = value(node.operands[1]);
     const std::string step = value(node.operands[2]);
     const std::string index = writer_.fresh(type);
-    values_[id] = index;
     arithmetic_.move(type, index, value(node.operands[0]));
+    if (runs_in_fours(node)) in_fours(id, node, index, limit);
+    values_[id] = index;
     const std::string body = writer_.fresh_label();
     const Loop loop{writer_.fresh_label(), writer_.fresh_label()};
     const std::string done = writer_.fresh(Bank::predicate);

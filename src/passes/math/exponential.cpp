@@ -56,6 +56,23 @@ Number exponential_of_sum(const Number& high, const Number& low) {
   return in_range(x, select(equal(x, high), low, x.like(0.0)));
 }
 
+Number exponential_single(const Number& x) {
+  const Number in = clamped(x, -104, 89);
+  const Number k = floor(fma(in, x.like(kLog2E), x.like(0.5)));
+  // The first product is exact: its constant has 15 bits.
+  const Number r = fma(-k, x.like(0x1.7f7d1cp-20), fma(-k, x.like(0x1.62e4p-1), in));
+  const Number tail = fma(r * r,
+                          polynomial(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040}),
+                          r);
+  const Number power = k.cast(Scalar::I32);
+  const Number half = power >> 1;
+  const auto factor = [](const Number& exponent) {
+    return ((exponent + 127) << 23).bits(Scalar::F32);
+  };
+  // In steps that a factor can express; only the last may round.
+  return (tail + 1.0) * factor(half) * factor(power - half);
+}
+
 Number exponential_2(const Number& x) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;
   constexpr double kLn2Rest = 0x1.abc9e3b39803fp-56;

@@ -1,4 +1,4 @@
-// Math functions of F64 as formulas. Domains and special values are C's.
+// Math functions as formulas, of F64 unless they say otherwise. Domains and special values are C's.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,6 +31,9 @@ Number reciprocal_root(const Number& x);
 Number cube_root(const Number& x);
 Number hypotenuse(const Number& x, const Number& y);
 Number remainder(const Number& x, const Number& y);
+
+/// exp of an F32, in F32.
+Number exponential_single(const Number& x);
 
 /// exp(high + low) for |low| well below an ulp of high.
 Number exponential_of_sum(const Number& high, const Number& low);
