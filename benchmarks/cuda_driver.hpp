@@ -46,7 +46,8 @@ class Cuda {
     return reinterpret_cast<Signature*>(find(name));
   }
   static void check(const char* name, int status) {
-    if (status != 0) throw std::runtime_error(std::string(name) + " gave " + std::to_string(status));
+    if (status != 0)
+      throw std::runtime_error(std::string(name) + " gave " + std::to_string(status));
   }
 
   Address allocate(std::size_t bytes) const {

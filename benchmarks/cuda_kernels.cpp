@@ -35,8 +35,12 @@ struct Task {
   std::vector<std::uint64_t> scalars;
 };
 
-std::uint64_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-std::uint64_t bits(int value) { return static_cast<std::uint32_t>(value); }
+std::uint64_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+std::uint64_t bits(int value) {
+  return static_cast<std::uint32_t>(value);
+}
 
 template <typename F>
 ir::Kernel traced(const char* name, F body) {
@@ -47,88 +51,110 @@ std::vector<Task> tasks() {
   std::vector<Task> all;
   constexpr int kLong = 1 << 26;
   const auto line = [](int n) {
-    return runtime::LaunchShape{{static_cast<std::uint32_t>((n + 255) / 256), 1, 1}, {256, 1, 1}, 0};
+    return runtime::LaunchShape{
+        {static_cast<std::uint32_t>((n + 255) / 256), 1, 1}, {256, 1, 1}, 0};
   };
-  all.push_back({"saxpy", traced("saxpy", [](Span<const float> x, Span<float> y, Float a, Int n) {
-                   auto i = global_thread_id();
-                   if_(i < n, [&] { y[i] = a * x[i] + y[i]; });
-                 }),
-                 line(kLong), {kLong, kLong}, {bits(1.0001f), bits(kLong)}});
-  all.push_back({"triad", traced("triad", [](Span<const float> x, Span<const float> y, Span<float> z,
-                                             Float a, Int n) {
-                   auto i = global_thread_id();
-                   if_(i < n, [&] { z[i] = x[i] + a * y[i]; });
-                 }),
-                 line(kLong), {kLong, kLong, kLong}, {bits(1.5f), bits(kLong)}});
+  all.push_back({"saxpy",
+                 traced("saxpy",
+                        [](Span<const float> x, Span<float> y, Float a, Int n) {
+                          auto i = global_thread_id();
+                          if_(i < n, [&] { y[i] = a * x[i] + y[i]; });
+                        }),
+                 line(kLong),
+                 {kLong, kLong},
+                 {bits(1.0001f), bits(kLong)}});
+  all.push_back(
+      {"triad",
+       traced("triad",
+              [](Span<const float> x, Span<const float> y, Span<float> z, Float a, Int n) {
+                auto i = global_thread_id();
+                if_(i < n, [&] { z[i] = x[i] + a * y[i]; });
+              }),
+       line(kLong),
+       {kLong, kLong, kLong},
+       {bits(1.5f), bits(kLong)}});
   constexpr int kSide = 8192;
-  all.push_back({"stencil", traced("stencil", [](Span<const float> x, Span<float> y, Int w, Int h) {
-                   auto i = global_idx_x();
-                   auto j = global_idx_y();
-                   if_(i > 0 && j > 0 && i < w - 1 && j < h - 1, [&] {
-                     auto at = j * w + i;
-                     y[at] = 0.2f * (x[at] + x[at - 1] + x[at + 1] + x[at - w] + x[at + w]);
-                   });
-                 }),
+  all.push_back({"stencil",
+                 traced("stencil",
+                        [](Span<const float> x, Span<float> y, Int w, Int h) {
+                          auto i = global_idx_x();
+                          auto j = global_idx_y();
+                          if_(i > 0 && j > 0 && i < w - 1 && j < h - 1, [&] {
+                            auto at = j * w + i;
+                            y[at] = 0.2f * (x[at] + x[at - 1] + x[at + 1] + x[at - w] + x[at + w]);
+                          });
+                        }),
                  {{kSide / 32, kSide / 8, 1}, {32, 8, 1}, 0},
                  {std::size_t{kSide} * kSide, std::size_t{kSide} * kSide},
                  {bits(kSide), bits(kSide)}});
   constexpr int kBodies = 32768;
-  all.push_back({"nbody", traced("nbody", [](Span<const float> x, Span<const float> y,
-                                             Span<const float> z, Span<float> force, Int n) {
-                   auto i = global_thread_id();
-                   if_(i < n, [&] {
-                     auto px = x[i];
-                     auto py = y[i];
-                     auto pz = z[i];
-                     Var<float> sum = 0.0f;
-                     for_(range(0, n), [&](Int j) {
-                       auto dx = x[j] - px;
-                       auto dy = y[j] - py;
-                       auto dz = z[j] - pz;
-                       auto d = dx * dx + dy * dy + dz * dz + 0.01f;
-                       sum += dx / (d * sqrt(d));
-                     });
-                     force[i] = sum;
-                   });
-                 }),
-                 line(kBodies), {kBodies, kBodies, kBodies, kBodies}, {bits(kBodies)}});
+  all.push_back({"nbody",
+                 traced("nbody",
+                        [](Span<const float> x, Span<const float> y, Span<const float> z,
+                           Span<float> force, Int n) {
+                          auto i = global_thread_id();
+                          if_(i < n, [&] {
+                            auto px = x[i];
+                            auto py = y[i];
+                            auto pz = z[i];
+                            Var<float> sum = 0.0f;
+                            for_(range(0, n), [&](Int j) {
+                              auto dx = x[j] - px;
+                              auto dy = y[j] - py;
+                              auto dz = z[j] - pz;
+                              auto d = dx * dx + dy * dy + dz * dz + 0.01f;
+                              sum += dx / (d * sqrt(d));
+                            });
+                            force[i] = sum;
+                          });
+                        }),
+                 line(kBodies),
+                 {kBodies, kBodies, kBodies, kBodies},
+                 {bits(kBodies)}});
   constexpr int kMatrix = 2048;
-  all.push_back({"matmul", traced("matmul", [](Span<const float> a, Span<const float> b,
-                                               Span<float> c, Int n) {
-                   Shared<float> ta(256);
-                   Shared<float> tb(256);
-                   auto tx = thread_idx_x();
-                   auto ty = thread_idx_y();
-                   auto row = global_idx_y();
-                   auto column = global_idx_x();
-                   Var<float> sum = 0.0f;
-                   for_(range(0, n / 16), [&](Int tile) {
-                     ta[ty * 16 + tx] = a[row * n + tile * 16 + tx];
-                     tb[ty * 16 + tx] = b[(tile * 16 + ty) * n + column];
-                     barrier();
-                     for_(range(0, 16), [&](Int k) { sum += ta[ty * 16 + k] * tb[k * 16 + tx]; });
-                     barrier();
-                   });
-                   c[row * n + column] = sum;
-                 }),
+  all.push_back({"matmul",
+                 traced("matmul",
+                        [](Span<const float> a, Span<const float> b, Span<float> c, Int n) {
+                          Shared<float> ta(256);
+                          Shared<float> tb(256);
+                          auto tx = thread_idx_x();
+                          auto ty = thread_idx_y();
+                          auto row = global_idx_y();
+                          auto column = global_idx_x();
+                          Var<float> sum = 0.0f;
+                          for_(range(0, n / 16), [&](Int tile) {
+                            ta[ty * 16 + tx] = a[row * n + tile * 16 + tx];
+                            tb[ty * 16 + tx] = b[(tile * 16 + ty) * n + column];
+                            barrier();
+                            for_(range(0, 16),
+                                 [&](Int k) { sum += ta[ty * 16 + k] * tb[k * 16 + tx]; });
+                            barrier();
+                          });
+                          c[row * n + column] = sum;
+                        }),
                  {{kMatrix / 16, kMatrix / 16, 1}, {16, 16, 1}, 0},
                  {std::size_t{kMatrix} * kMatrix, std::size_t{kMatrix} * kMatrix,
                   std::size_t{kMatrix} * kMatrix},
                  {bits(kMatrix)}});
-  all.push_back({"reduction", traced("reduction", [](Span<const float> x, Span<float> sums) {
-                   Shared<float> part(256);
-                   auto t = thread_idx_x();
-                   part[t] = x[global_thread_id()];
-                   barrier();
-                   Var<int> stride = 128;
-                   while_([&] { return stride > 0; }, [&] {
-                     if_(t < stride, [&] { part[t] = part[t] + part[t + stride]; });
-                     barrier();
-                     stride = stride / 2;
-                   });
-                   if_(t == 0, [&] { sums[block_idx_x()] = part[0]; });
-                 }),
-                 line(kLong), {kLong, kLong / 256}, {}});
+  all.push_back({"reduction",
+                 traced("reduction",
+                        [](Span<const float> x, Span<float> sums) {
+                          Shared<float> part(256);
+                          auto t = thread_idx_x();
+                          part[t] = x[global_thread_id()];
+                          barrier();
+                          Var<int> stride = 128;
+                          while_([&] { return stride > 0; },
+                                 [&] {
+                                   if_(t < stride, [&] { part[t] = part[t] + part[t + stride]; });
+                                   barrier();
+                                   stride = stride / 2;
+                                 });
+                          if_(t == 0, [&] { sums[block_idx_x()] = part[0]; });
+                        }),
+                 line(kLong),
+                 {kLong, kLong / 256},
+                 {}});
   constexpr int kRows = 16384;
   constexpr int kRow = 2048;
   const runtime::LaunchShape rows{{kRows, 1, 1}, {256, 1, 1}, 0};
@@ -136,43 +162,54 @@ std::vector<Task> tasks() {
   const auto block_sum = [](Shared<float>& part, const Int& t) {
     barrier();
     Var<int> stride = 128;
-    while_([&] { return stride > 0; }, [&] {
-      if_(t < stride, [&] { part[t] = part[t] + part[t + stride]; });
-      barrier();
-      stride = stride / 2;
-    });
+    while_([&] { return stride > 0; },
+           [&] {
+             if_(t < stride, [&] { part[t] = part[t] + part[t + stride]; });
+             barrier();
+             stride = stride / 2;
+           });
   };
-  all.push_back({"rmsnorm", traced("rmsnorm", [=](Span<const float> x, Span<float> y, Int n) {
-                   Shared<float> part(256);
-                   Int t = thread_idx_x();
-                   auto first = block_idx_x() * n;
-                   Var<float> sum = 0.0f;
-                   for_(range(t, n, 256), [&](Int i) {
-                     auto v = x[first + i];
-                     sum += v * v;
-                   });
-                   part[t] = sum;
-                   block_sum(part, t);
-                   auto scale = 1.0f / sqrt(part[0] / cast<float>(n) + 1e-5f);
-                   for_(range(t, n, 256), [&](Int i) { y[first + i] = x[first + i] * scale; });
-                 }),
-                 rows, {kCells, kCells}, {bits(kRow)}});
-  all.push_back({"softmax", traced("softmax", [=](Span<const float> x, Span<float> y, Int n) {
-                   Shared<float> part(256);
-                   Int t = thread_idx_x();
-                   auto first = block_idx_x() * n;
-                   Var<float> sum = 0.0f;
-                   for_(range(t, n, 256), [&](Int i) {
-                     auto e = exp(x[first + i]);
-                     y[first + i] = e;
-                     sum += e;
-                   });
-                   part[t] = sum;
-                   block_sum(part, t);
-                   auto scale = 1.0f / part[0];
-                   for_(range(t, n, 256), [&](Int i) { y[first + i] = y[first + i] * scale; });
-                 }),
-                 rows, {kCells, kCells}, {bits(kRow)}});
+  all.push_back({"rmsnorm",
+                 traced("rmsnorm",
+                        [=](Span<const float> x, Span<float> y, Int n) {
+                          Shared<float> part(256);
+                          Int t = thread_idx_x();
+                          auto first = block_idx_x() * n;
+                          Var<float> sum = 0.0f;
+                          for_(range(t, n, 256), [&](Int i) {
+                            auto v = x[first + i];
+                            sum += v * v;
+                          });
+                          part[t] = sum;
+                          block_sum(part, t);
+                          auto scale = 1.0f / sqrt(part[0] / cast<float>(n) + 1e-5f);
+                          for_(range(t, n, 256),
+                               [&](Int i) { y[first + i] = x[first + i] * scale; });
+                        }),
+                 rows,
+                 {kCells, kCells},
+                 {bits(kRow)}});
+  all.push_back({"softmax",
+                 traced("softmax",
+                        [=](Span<const float> x, Span<float> y, Int n) {
+                          Shared<float> part(256);
+                          Int t = thread_idx_x();
+                          auto first = block_idx_x() * n;
+                          Var<float> sum = 0.0f;
+                          for_(range(t, n, 256), [&](Int i) {
+                            auto e = exp(x[first + i]);
+                            y[first + i] = e;
+                            sum += e;
+                          });
+                          part[t] = sum;
+                          block_sum(part, t);
+                          auto scale = 1.0f / part[0];
+                          for_(range(t, n, 256),
+                               [&](Int i) { y[first + i] = y[first + i] * scale; });
+                        }),
+                 rows,
+                 {kCells, kCells},
+                 {bits(kRow)}});
   return all;
 }
 
@@ -214,7 +251,9 @@ class Side {
   }
   void compile(const std::string& code) {
     executable_ = driver_.build_source(
-        {"CUDA C", code, task_.name,
+        {"CUDA C",
+         code,
+         task_.name,
          {"--std=c++17", "--gpu-architecture=" + driver_.properties().platform}});
   }
   double microseconds() {
@@ -261,8 +300,9 @@ int main() {
     }
     fmt::print("{}, {}; medians of {} interleaved launches, µs on the device\n",
                c[0]->properties().name, c[0]->properties().driver_version, kRounds);
-    fmt::print("| kernel | by hand | CUDA/C | CUDA/PTX | C of hand | PTX of hand |\n"
-               "|---|---|---|---|---|---|\n");
+    fmt::print(
+        "| kernel | by hand | CUDA/C | CUDA/PTX | C of hand | PTX of hand |\n"
+        "|---|---|---|---|---|---|\n");
     for (const Task& task : tasks()) {
       Side hand(*c[0], task);
       Side by_c(*c[0], task);
@@ -283,7 +323,8 @@ int main() {
       }
       const double base = median(times[0]);
       fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.2f}× | {:.2f}× |\n", task.name, base,
-                 median(times[1]), median(times[2]), base / median(times[1]), base / median(times[2]));
+                 median(times[1]), median(times[2]), base / median(times[1]),
+                 base / median(times[2]));
     }
     return 0;
   } catch (const std::exception& failure) {

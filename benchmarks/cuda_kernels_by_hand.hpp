@@ -25,7 +25,8 @@ inline const std::string& by_hand(const std::string& name) {
        "  if (i < n) y[i] = a * x[i] + y[i];\n"
        "}\n"},
       {"triad",
-       "extern \"C\" __global__ void triad(const float* __restrict__ x, const float* __restrict__ y,\n"
+       "extern \"C\" __global__ void triad(const float* __restrict__ x, const float* __restrict__ "
+       "y,\n"
        "                                  float* __restrict__ z, float a, int n) {\n"
        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
        "  if (i < n) z[i] = x[i] + a * y[i];\n"
@@ -41,7 +42,8 @@ inline const std::string& by_hand(const std::string& name) {
        "  }\n"
        "}\n"},
       {"nbody",
-       "extern \"C\" __global__ void nbody(const float* __restrict__ x, const float* __restrict__ y,\n"
+       "extern \"C\" __global__ void nbody(const float* __restrict__ x, const float* __restrict__ "
+       "y,\n"
        "                                  const float* __restrict__ z, float* __restrict__ force,\n"
        "                                  int n) {\n"
        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -55,7 +57,8 @@ inline const std::string& by_hand(const std::string& name) {
        "  force[i] = sum;\n"
        "}\n"},
       {"matmul",
-       "extern \"C\" __global__ void matmul(const float* __restrict__ a, const float* __restrict__ b,\n"
+       "extern \"C\" __global__ void matmul(const float* __restrict__ a, const float* __restrict__ "
+       "b,\n"
        "                                   float* __restrict__ c, int n) {\n"
        "  __shared__ float ta[16][16], tb[16][16];\n"
        "  int tx = threadIdx.x, ty = threadIdx.y;\n"
@@ -70,41 +73,40 @@ inline const std::string& by_hand(const std::string& name) {
        "  }\n"
        "  c[row * n + column] = sum;\n"
        "}\n"},
-      {"reduction",
-       sum + "extern \"C\" __global__ void reduction(const float* __restrict__ x,\n"
-             "                                      float* __restrict__ sums) {\n"
-             "  __shared__ float part[256];\n"
-             "  int t = threadIdx.x;\n"
-             "  part[t] = x[blockIdx.x * blockDim.x + t];\n"
-             "  float all = block_sum(part, t);\n"
-             "  if (t == 0) sums[blockIdx.x] = all;\n"
-             "}\n"},
-      {"rmsnorm",
-       sum + "extern \"C\" __global__ void rmsnorm(const float* __restrict__ x, float* __restrict__ y,\n"
-             "                                    int n) {\n"
-             "  __shared__ float part[256];\n"
-             "  int t = threadIdx.x, first = blockIdx.x * n;\n"
-             "  float sum = 0;\n"
-             "  for (int i = t; i < n; i += 256) sum += x[first + i] * x[first + i];\n"
-             "  part[t] = sum;\n"
-             "  float scale = 1.0f / sqrtf(block_sum(part, t) / n + 1e-5f);\n"
-             "  for (int i = t; i < n; i += 256) y[first + i] = x[first + i] * scale;\n"
-             "}\n"},
-      {"softmax",
-       sum + "extern \"C\" __global__ void softmax(const float* __restrict__ x, float* __restrict__ y,\n"
-             "                                    int n) {\n"
-             "  __shared__ float part[256];\n"
-             "  int t = threadIdx.x, first = blockIdx.x * n;\n"
-             "  float sum = 0;\n"
-             "  for (int i = t; i < n; i += 256) {\n"
-             "    float e = expf(x[first + i]);\n"
-             "    y[first + i] = e;\n"
-             "    sum += e;\n"
-             "  }\n"
-             "  part[t] = sum;\n"
-             "  float scale = 1.0f / block_sum(part, t);\n"
-             "  for (int i = t; i < n; i += 256) y[first + i] *= scale;\n"
-             "}\n"},
+      {"reduction", sum + "extern \"C\" __global__ void reduction(const float* __restrict__ x,\n"
+                          "                                      float* __restrict__ sums) {\n"
+                          "  __shared__ float part[256];\n"
+                          "  int t = threadIdx.x;\n"
+                          "  part[t] = x[blockIdx.x * blockDim.x + t];\n"
+                          "  float all = block_sum(part, t);\n"
+                          "  if (t == 0) sums[blockIdx.x] = all;\n"
+                          "}\n"},
+      {"rmsnorm", sum + "extern \"C\" __global__ void rmsnorm(const float* __restrict__ x, float* "
+                        "__restrict__ y,\n"
+                        "                                    int n) {\n"
+                        "  __shared__ float part[256];\n"
+                        "  int t = threadIdx.x, first = blockIdx.x * n;\n"
+                        "  float sum = 0;\n"
+                        "  for (int i = t; i < n; i += 256) sum += x[first + i] * x[first + i];\n"
+                        "  part[t] = sum;\n"
+                        "  float scale = 1.0f / sqrtf(block_sum(part, t) / n + 1e-5f);\n"
+                        "  for (int i = t; i < n; i += 256) y[first + i] = x[first + i] * scale;\n"
+                        "}\n"},
+      {"softmax", sum + "extern \"C\" __global__ void softmax(const float* __restrict__ x, float* "
+                        "__restrict__ y,\n"
+                        "                                    int n) {\n"
+                        "  __shared__ float part[256];\n"
+                        "  int t = threadIdx.x, first = blockIdx.x * n;\n"
+                        "  float sum = 0;\n"
+                        "  for (int i = t; i < n; i += 256) {\n"
+                        "    float e = expf(x[first + i]);\n"
+                        "    y[first + i] = e;\n"
+                        "    sum += e;\n"
+                        "  }\n"
+                        "  part[t] = sum;\n"
+                        "  float scale = 1.0f / block_sum(part, t);\n"
+                        "  for (int i = t; i < n; i += 256) y[first + i] *= scale;\n"
+                        "}\n"},
   };
   return sources.at(name);
 }

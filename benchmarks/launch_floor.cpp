@@ -35,11 +35,11 @@ double now() {
 }
 
 auto make_kernel() {
-  return salvo::kernel("axpb", [](salvo::Span<float> x, salvo::Span<float> y, salvo::Float a,
-                                  salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { y[i] = x[i] * a + 1.0f; });
-  });
+  return salvo::kernel(
+      "axpb", [](salvo::Span<float> x, salvo::Span<float> y, salvo::Float a, salvo::Int n) {
+        auto i = salvo::global_thread_id();
+        salvo::if_(i < n, [&] { y[i] = x[i] * a + 1.0f; });
+      });
 }
 
 /// One way to run the 64 launches. `a` is the scalar argument of the round.
@@ -60,22 +60,26 @@ double quantile(std::vector<double> values, double q) {
 /// Buffers and arguments of the launches by hand. Dependent ones pass one buffer to the next.
 class ByHand {
  public:
-  ByHand(const Cuda& cuda, Handle kernel, int n, bool dependent) : cuda_(cuda), kernel_(kernel), n_(n) {
+  ByHand(const Cuda& cuda, Handle kernel, int n, bool dependent)
+      : cuda_(cuda), kernel_(kernel), n_(n) {
     const auto bytes = static_cast<std::size_t>(n) * sizeof(float);
     std::vector<float> start(static_cast<std::size_t>(n));
-    for (int i = 0; i < n; ++i) start[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000) * 0.125f;
+    for (int i = 0; i < n; ++i)
+      start[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000) * 0.125f;
     for (int k = 0; k < kLaunches; ++k) {
       const bool first = k == 0 || !dependent;
       from_[k] = first ? cuda.allocate(bytes) : to_[k - 1];
       to_[k] = cuda.allocate(bytes);
-      if (first) cuda.call("cuMemcpyHtoD_v2", from_[k], static_cast<const void*>(start.data()), bytes);
+      if (first)
+        cuda.call("cuMemcpyHtoD_v2", from_[k], static_cast<const void*>(start.data()), bytes);
     }
     for (int k = 0; k < kLaunches; ++k) parameters_[k] = {&from_[k], &to_[k], &a_, &n_};
     launch_ = cuda.function<int(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                 unsigned, Handle, void**, void**)>("cuLaunchKernel");
     synchronize_ = cuda.function<int(Handle)>("cuStreamSynchronize");
     graph_launch_ = cuda.function<int(Handle, Handle)>("cuGraphLaunch");
-    update_ = cuda.function<int(Handle, Handle, const bench::KernelNode*)>("cuGraphExecKernelNodeSetParams");
+    update_ = cuda.function<int(Handle, Handle, const bench::KernelNode*)>(
+        "cuGraphExecKernelNodeSetParams");
     for (Handle& stream : streams_) stream = cuda.stream();
   }
   ~ByHand() {
@@ -90,9 +94,9 @@ class ByHand {
   void loop(float a, int streams) {
     a_ = a;
     for (int k = 0; k < kLaunches; ++k) {
-      Cuda::check("cuLaunchKernel",
-                  launch_(kernel_, grid(), 1, 1, kBlock, 1, 1, 0,
-                          streams_[static_cast<std::size_t>(k % streams)], parameters_[k].data(), nullptr));
+      Cuda::check("cuLaunchKernel", launch_(kernel_, grid(), 1, 1, kBlock, 1, 1, 0,
+                                            streams_[static_cast<std::size_t>(k % streams)],
+                                            parameters_[k].data(), nullptr));
     }
   }
   /// The arguments in one block, as a library passes them that does not know their types.
@@ -157,7 +161,8 @@ class ByHand {
     const auto bytes = static_cast<std::size_t>(n_) * sizeof(float);
     for (int k = 0; k < kLaunches; ++k) {
       cuda_.call("cuMemcpyDtoH_v2",
-                 static_cast<void*>(all.data() + static_cast<std::size_t>(k) * static_cast<std::size_t>(n_)),
+                 static_cast<void*>(all.data() +
+                                    static_cast<std::size_t>(k) * static_cast<std::size_t>(n_)),
                  to_[k], bytes);
       cuda_.call("cuMemsetD8_v2", to_[k], static_cast<unsigned char>(0xff), bytes);
     }
@@ -184,8 +189,8 @@ class ByHand {
   Address to_[kLaunches] = {};
   std::array<void*, 4> parameters_[kLaunches] = {};
   std::array<Handle, kStreams> streams_{};
-  int (*launch_)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle,
-                 void**, void**);
+  int (*launch_)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                 Handle, void**, void**);
   int (*synchronize_)(Handle);
   int (*graph_launch_)(Handle, Handle);
   int (*update_)(Handle, Handle, const bench::KernelNode*);
@@ -199,7 +204,8 @@ class BySalvo {
       if (k == 0 || !dependent) {
         salvo::Vector<float> x(static_cast<std::size_t>(n));
         auto values = x.write();
-        for (int i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000) * 0.125f;
+        for (int i = 0; i < n; ++i)
+          values[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000) * 0.125f;
         inputs_.push_back(std::move(x));
       }
       outputs_.emplace_back(static_cast<std::size_t>(n));
@@ -239,16 +245,25 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
 
   std::vector<Way> ways;
   const auto by_hand = [&](std::string name, int streams, std::function<void(float)> issue) {
-    ways.push_back({std::move(name), std::move(issue), [&hand, streams] { hand.wait(streams); },
-                    [&hand] { return hand.take(); }, {}, {}});
+    ways.push_back({std::move(name),
+                    std::move(issue),
+                    [&hand, streams] { hand.wait(streams); },
+                    [&hand] { return hand.take(); },
+                    {},
+                    {}});
   };
   const auto by_salvo = [&](std::string name) {
-    ways.push_back({std::move(name), [&mine](float a) { mine.issue(a); }, [&mine] { mine.wait(); },
-                    [&mine] { return mine.take(); }, {}, {}});
+    ways.push_back({std::move(name),
+                    [&mine](float a) { mine.issue(a); },
+                    [&mine] { mine.wait(); },
+                    [&mine] { return mine.take(); },
+                    {},
+                    {}});
   };
   by_hand("cuLaunchKernel loop", 1, [&](float a) { hand.loop(a, 1); });
   by_hand("the same, packed arguments", 1, [&](float a) { hand.packed_loop(a); });
-  if (!dependent) by_hand("cuLaunchKernel, 8 streams", kStreams, [&](float a) { hand.loop(a, kStreams); });
+  if (!dependent)
+    by_hand("cuLaunchKernel, 8 streams", kStreams, [&](float a) { hand.loop(a, kStreams); });
   by_hand("graph, a line", 1, [&](float) { hand.launch(line); });
   if (!dependent) {
     by_hand("graph, parallel", 1, [&](float) { hand.launch(parallel); });
@@ -321,7 +336,8 @@ int main(int count, char** arguments) {
                backend);
     salvo::window::set_planner(salvo::Planner::always);
     for (const bool dependent : {false, true}) {
-      for (const int n : {256, 4096, 65'536, 1'048'576}) measure(cuda, kernel, devices[0], n, dependent);
+      for (const int n : {256, 4096, 65'536, 1'048'576})
+        measure(cuda, kernel, devices[0], n, dependent);
     }
     return 0;
   } catch (const std::exception& failure) {

@@ -17,35 +17,59 @@ using Binary = Number (*)(const Number&, const Number&);
 
 Unary unary(Op op) {
   switch (op) {
-    case Op::Rsqrt: return math::reciprocal_root;
-    case Op::Cbrt: return math::cube_root;
-    case Op::Sin: return math::sine;
-    case Op::Cos: return math::cosine;
-    case Op::Tan: return math::tangent;
-    case Op::Asin: return math::arc_sine;
-    case Op::Acos: return math::arc_cosine;
-    case Op::Atan: return math::arc_tangent;
-    case Op::Sinh: return math::hyperbolic_sine;
-    case Op::Cosh: return math::hyperbolic_cosine;
-    case Op::Tanh: return math::hyperbolic_tangent;
-    case Op::Exp: return math::exponential;
-    case Op::Exp2: return math::exponential_2;
-    case Op::Expm1: return math::exponential_m1;
-    case Op::Log: return math::logarithm;
-    case Op::Log2: return math::logarithm_2;
-    case Op::Log10: return math::logarithm_10;
-    case Op::Log1p: return math::logarithm_1p;
-    default: return nullptr;
+    case Op::Rsqrt:
+      return math::reciprocal_root;
+    case Op::Cbrt:
+      return math::cube_root;
+    case Op::Sin:
+      return math::sine;
+    case Op::Cos:
+      return math::cosine;
+    case Op::Tan:
+      return math::tangent;
+    case Op::Asin:
+      return math::arc_sine;
+    case Op::Acos:
+      return math::arc_cosine;
+    case Op::Atan:
+      return math::arc_tangent;
+    case Op::Sinh:
+      return math::hyperbolic_sine;
+    case Op::Cosh:
+      return math::hyperbolic_cosine;
+    case Op::Tanh:
+      return math::hyperbolic_tangent;
+    case Op::Exp:
+      return math::exponential;
+    case Op::Exp2:
+      return math::exponential_2;
+    case Op::Expm1:
+      return math::exponential_m1;
+    case Op::Log:
+      return math::logarithm;
+    case Op::Log2:
+      return math::logarithm_2;
+    case Op::Log10:
+      return math::logarithm_10;
+    case Op::Log1p:
+      return math::logarithm_1p;
+    default:
+      return nullptr;
   }
 }
 
 Binary binary(Op op) {
   switch (op) {
-    case Op::Atan2: return math::arc_tangent_2;
-    case Op::Pow: return math::power;
-    case Op::Hypot: return math::hypotenuse;
-    case Op::Fmod: return math::remainder;
-    default: return nullptr;
+    case Op::Atan2:
+      return math::arc_tangent_2;
+    case Op::Pow:
+      return math::power;
+    case Op::Hypot:
+      return math::hypotenuse;
+    case Op::Fmod:
+      return math::remainder;
+    default:
+      return nullptr;
   }
 }
 
@@ -72,9 +96,12 @@ double math_ulps(Op function, Scalar type) {
   // The F64 result is rounded once more: that moves it by half a unit, and rarely by a whole one.
   if (type == Scalar::F32) return function == Op::Fmod ? 0 : 1;
   switch (function) {
-    case Op::Fmod: return 0;
-    case Op::Pow: return 10;
-    default: return 3;
+    case Op::Fmod:
+      return 0;
+    case Op::Pow:
+      return 10;
+    default:
+      return 3;
   }
 }
 

@@ -6,8 +6,8 @@
 
 /// Found in the stand-in library under this name.
 struct FakeCuda {
-  const char* failing = "";  // the function that fails
-  int status = 0;            // and what it returns
+  const char* failing = "";          // the function that fails
+  int status = 0;                    // and what it returns
   void* contexts_of_thread[8] = {};  // the stack of contexts
   int depth = 0;
   unsigned char block[4096] = {};  // parameters of the last launch

@@ -16,7 +16,8 @@ namespace {
 std::vector<std::string> device_ids() {
   std::vector<std::string> ids;
   for (const Device& device : Device::all()) {
-    if (device.backend() != "Interpreter" && device.backend() != "Native") ids.push_back(device.id());
+    if (device.backend() != "Interpreter" && device.backend() != "Native")
+      ids.push_back(device.id());
   }
   return ids;
 }
@@ -193,11 +194,12 @@ TEST_P(OnRealDevice, W34_MembersWithBarriersKeepTheirBlocks) {
       part[t] = values[global_thread_id()] * factor;
       barrier();
       Var<int> stride = 32;
-      while_([&] { return stride > 0; }, [&] {
-        if_(t < stride, [&] { part[t] = part[t] + part[t + stride]; });
-        barrier();
-        stride = stride / 2;
-      });
+      while_([&] { return stride > 0; },
+             [&] {
+               if_(t < stride, [&] { part[t] = part[t] + part[t + stride]; });
+               barrier();
+               stride = stride / 2;
+             });
       if_(t == 0, [&] { result[block_idx_x()] = part[0]; });
     });
   };

@@ -26,11 +26,13 @@ using testing::Not;
 
 /// Instructions of floats that a later compiler could contract.
 std::vector<std::string> contractible(const std::string& code) {
-  static const std::regex kBare(R"((^|\s)(add|sub|mul|mad|fma)(\.\w+)*\.(f16|f16x2|bf16|f32|f64|f32x2)\b)");
+  static const std::regex kBare(
+      R"((^|\s)(add|sub|mul|mad|fma)(\.\w+)*\.(f16|f16x2|bf16|f32|f64|f32x2)\b)");
   std::vector<std::string> found;
   std::istringstream lines(code);
   for (std::string line; std::getline(lines, line);) {
-    if (std::regex_search(line, kBare) && line.find(".rn") == std::string::npos) found.push_back(line);
+    if (std::regex_search(line, kBare) && line.find(".rn") == std::string::npos)
+      found.push_back(line);
   }
   return found;
 }
@@ -119,8 +121,8 @@ TEST(Ptx, OldDriversGetAnOlderLanguage) {
 }
 
 TEST(Ptx, TheAssemblerTakesIt) {
-  const std::string ptxas = std::filesystem::exists("/usr/local/cuda/bin/ptxas")
-                                ? "/usr/local/cuda/bin/ptxas" : "ptxas";
+  const std::string ptxas =
+      std::filesystem::exists("/usr/local/cuda/bin/ptxas") ? "/usr/local/cuda/bin/ptxas" : "ptxas";
   if (std::system((ptxas + " --version > /dev/null 2>&1").c_str()) != 0) {
     GTEST_SKIP() << "ptxas is not installed";
   }
@@ -131,8 +133,9 @@ TEST(Ptx, TheAssemblerTakesIt) {
         through_a_table(1), through_a_table(512)}) {
     const auto file = folder / (kernel.name + ".ptx");
     std::ofstream(file) << emit(kernel, {}).code;
-    const std::string command = fmt::format("{} -arch=sm_90 -lineinfo -o {}/out.cubin {} > {}/log 2>&1",
-                                            ptxas, folder.string(), file.string(), folder.string());
+    const std::string command =
+        fmt::format("{} -arch=sm_90 -lineinfo -o {}/out.cubin {} > {}/log 2>&1", ptxas,
+                    folder.string(), file.string(), folder.string());
     std::ostringstream log;
     const int status = std::system(command.c_str());
     log << std::ifstream(folder / "log").rdbuf();

@@ -78,8 +78,8 @@ TEST(CudaParameters, TablesAreArrays) {
   const ParameterBlock parameters(kernel);
   ASSERT_EQ(parameters.bytes(), 3 * 8U + 3 * 4U);
   std::vector<std::byte> block(parameters.bytes());
-  const std::vector<runtime::Argument> arguments{span_at(100, 0, 1), span_at(200, 0, 1),
-                                                 span_at(300, 0, 1), scalar(7), scalar(8), scalar(9)};
+  const std::vector<runtime::Argument> arguments{
+      span_at(100, 0, 1), span_at(200, 0, 1), span_at(300, 0, 1), scalar(7), scalar(8), scalar(9)};
   parameters.fill(arguments, block.data());
   EXPECT_EQ(at<std::uint64_t>(block, 16), 300U);
   EXPECT_EQ(at<std::uint32_t>(block, 24), 7U);
@@ -105,9 +105,9 @@ class NvrtcCompiler : public testing::Test {
     if (const std::string reason = nvrtc_.load(); !reason.empty()) GTEST_SKIP() << reason;
   }
   std::string compile(const std::string& code) {
-    return nvrtc_.compile(code, "test.cu",
-                          {"--std=c++17", "--generate-line-info", "--gpu-architecture=sm_90",
-                           "--fmad=false"});
+    return nvrtc_.compile(
+        code, "test.cu",
+        {"--std=c++17", "--generate-line-info", "--gpu-architecture=sm_90", "--fmad=false"});
   }
   Nvrtc nvrtc_;
 };
@@ -118,7 +118,10 @@ TEST_F(NvrtcCompiler, TakesAllOfTheIr) {
        {test::all_float_operations(Scalar::F32), test::all_float_operations(Scalar::F64),
         test::everything_else(), test::through_a_table(1), test::through_a_table(64)}) {
     try {
-      EXPECT_TRUE(compile(source(kernel)).starts_with("\x7f" "ELF")) << kernel.name;
+      EXPECT_TRUE(compile(source(kernel))
+                      .starts_with("\x7f"
+                                   "ELF"))
+          << kernel.name;
     } catch (const Error& error) {
       ADD_FAILURE() << error.what() << "\n" << error.log() << "\n" << source(kernel);
     }

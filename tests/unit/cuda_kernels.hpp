@@ -23,9 +23,10 @@ inline ir::Kernel all_float_operations(Scalar type) {
     sum = k.op(Op::Add, {sum, k.op(op, {a, sum})});
   }
   sum = k.op(Op::Fma, {sum, a, a});
-  for (Op op : {Op::Neg, Op::Abs, Op::Sqrt, Op::Rsqrt, Op::Cbrt, Op::Sin, Op::Cos, Op::Tan, Op::Asin,
-                Op::Acos, Op::Atan, Op::Sinh, Op::Cosh, Op::Tanh, Op::Exp, Op::Exp2, Op::Expm1,
-                Op::Log, Op::Log2, Op::Log10, Op::Log1p, Op::Floor, Op::Ceil, Op::Round, Op::Trunc}) {
+  for (Op op : {Op::Neg,   Op::Abs,  Op::Sqrt,  Op::Rsqrt, Op::Cbrt, Op::Sin,   Op::Cos,
+                Op::Tan,   Op::Asin, Op::Acos,  Op::Atan,  Op::Sinh, Op::Cosh,  Op::Tanh,
+                Op::Exp,   Op::Exp2, Op::Expm1, Op::Log,   Op::Log2, Op::Log10, Op::Log1p,
+                Op::Floor, Op::Ceil, Op::Round, Op::Trunc}) {
     sum = k.op(Op::Mul, {sum, k.op(op, {a})});
   }
   k.store(y, i, sum);
@@ -46,15 +47,19 @@ inline ir::Kernel everything_else() {
   k.statement(Op::Barrier);
   k.for_up(k.constant_i32(0), k.constant_i32(9), k.constant_i32(2), [&](ValueId i) {
     k.store(local, k.op(Op::And, {i, k.constant_i32(3)}), i);
-    k.if_else(k.op(Op::Gt, {i, t}), [&] { k.statement(Op::Break); },
-              [&] { k.statement(Op::Continue); });
+    k.if_else(
+        k.op(Op::Gt, {i, t}), [&] { k.statement(Op::Break); }, [&] { k.statement(Op::Continue); });
   });
   k.at("b.cpp", 7);
   k.store(y, t, k.op(Op::WarpAdd, {k.load(shared, t)}));
   const ValueId wide = k.cast(Scalar::I64, k.op(Op::Shuffle, {t, k.constant_i32(1)}));
   k.switch_on(t, {1, 5},
-              {[&] { k.atomic(Op::AtomicMax, n, {t, wide}); },
-               [&] { k.store(n, t, k.op(Op::Div, {wide, k.cast(Scalar::I64, t)})); },
+              {[&] {
+                 k.atomic(Op::AtomicMax, n, {t, wide});
+               },
+               [&] {
+                 k.store(n, t, k.op(Op::Div, {wide, k.cast(Scalar::I64, t)}));
+               },
                [&] { k.statement(Op::Return); }});
   k.store(n, t, k.length(n));
   return k.finish();

@@ -101,7 +101,8 @@ double error(T got, long double exact) {
     // An ulp from overflow may fall on either side.
     const T largest = std::numeric_limits<T>::max();
     const auto beside = [&](T a, T b) { return a == b || std::abs(b) == largest; };
-    return beside(got, rounded) || beside(rounded, got) ? 0 : std::numeric_limits<double>::infinity();
+    return beside(got, rounded) || beside(rounded, got) ? 0
+                                                        : std::numeric_limits<double>::infinity();
   }
   if (got == 0 && exact == 0) return std::signbit(got) == std::signbit(exact) ? 0 : 9e9;
   int exponent = 0;
@@ -114,10 +115,34 @@ double error(T got, long double exact) {
 template <typename T>
 std::vector<T> edges() {
   using L = std::numeric_limits<T>;
-  std::vector<T> values{0, 1, T(0.5), 2, 3, 10, L::min(), L::denorm_min(), L::max(), L::infinity(),
-                        L::epsilon(), T(0.70710678), T(1.41421356), T(1.5707963), T(3.14159265),
-                        T(88.5), T(709.7), T(-745.2), T(1e-5), T(1e5), T(1e20), T(0.4142), T(1e-300),
-                        L::min() * 3, 1 + L::epsilon(), 1 - L::epsilon() / 2, T(22.5), T(1048577)};
+  std::vector<T> values{0,
+                        1,
+                        T(0.5),
+                        2,
+                        3,
+                        10,
+                        L::min(),
+                        L::denorm_min(),
+                        L::max(),
+                        L::infinity(),
+                        L::epsilon(),
+                        T(0.70710678),
+                        T(1.41421356),
+                        T(1.5707963),
+                        T(3.14159265),
+                        T(88.5),
+                        T(709.7),
+                        T(-745.2),
+                        T(1e-5),
+                        T(1e5),
+                        T(1e20),
+                        T(0.4142),
+                        T(1e-300),
+                        L::min() * 3,
+                        1 + L::epsilon(),
+                        1 - L::epsilon() / 2,
+                        T(22.5),
+                        T(1048577)};
   const std::size_t count = values.size();
   for (std::size_t i = 0; i < count; ++i) values.push_back(-values[i]);
   values.push_back(L::quiet_NaN());
@@ -140,8 +165,8 @@ void check(const Function& function) {
   for (int i = 0; i < 20'000 || x.size() % 64 != 0; ++i) {
     const bool near = i % 2 == 0;
     const double wide = near ? 2 : 100;
-    x.push_back(static_cast<T>(i % 4 < 2 ? wide * unit(random)
-                                         : unit(random) * std::exp2(power(random))));
+    x.push_back(
+        static_cast<T>(i % 4 < 2 ? wide * unit(random) : unit(random) * std::exp2(power(random))));
     y.push_back(static_cast<T>(near ? 40 * unit(random) : unit(random) * std::exp2(power(random))));
   }
   const std::vector<T> got = run(function.op, function.operands, x, y);

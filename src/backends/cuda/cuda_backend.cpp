@@ -54,15 +54,14 @@ class CDevice final : public CudaDevice {
     const codegen::c_family::PrintOptions print{.contraction = options.device_contraction,
                                                 .line_directives = true,
                                                 .may_alias = options.may_alias};
-    auto [entry, code] =
-        codegen::c_family::print(kernel, codegen::c_family::cuda_dialect(), print);
+    auto [entry, code] = codegen::c_family::print(kernel, codegen::c_family::cuda_dialect(), print);
     const int arch = nvrtc_.arch_for(facts().capability);
     // The last --fmad wins.
     return {std::move(entry),
             std::move(code),
             {"--std=c++17", "--generate-line-info",
-             fmt::format("--gpu-architecture={}_{}",
-                         arch == facts().capability ? "sm" : "compute", arch),
+             fmt::format("--gpu-architecture={}_{}", arch == facts().capability ? "sm" : "compute",
+                         arch),
              fmt::format("--fmad={}", options.device_contraction)},
             kernel.name};
   }
@@ -75,7 +74,9 @@ class CDevice final : public CudaDevice {
   Image compile(const runtime::Program& program) const override {
     const std::string result = nvrtc_.compile(program.code, program.name + ".cu", program.options);
     // For a chip newer than the compiler that is PTX, which the driver assembles.
-    if (!result.starts_with("\x7f" "ELF")) return assemble(result.c_str(), program.name);
+    if (!result.starts_with("\x7f"
+                            "ELF"))
+      return assemble(result.c_str(), program.name);
     const auto* first = reinterpret_cast<const std::byte*>(result.data());
     return Image(first, first + result.size());
   }
@@ -146,10 +147,9 @@ std::unique_ptr<runtime::DeviceDriver> open_c(Drivers& drivers, const DeviceFact
 }  // namespace
 
 std::unique_ptr<runtime::Backend> make_ptx_backend() {
-  return std::make_unique<CudaBackend>(
-      kPtxName, [](Drivers& drivers, const DeviceFacts& facts) {
-        return std::make_unique<PtxDevice>(drivers.api(), facts);
-      });
+  return std::make_unique<CudaBackend>(kPtxName, [](Drivers& drivers, const DeviceFacts& facts) {
+    return std::make_unique<PtxDevice>(drivers.api(), facts);
+  });
 }
 
 std::unique_ptr<runtime::Backend> make_c_backend() {

@@ -13,8 +13,12 @@ namespace {
 using runtime::Buffer;
 using runtime::HostBlock;
 
-Stream stream_of(runtime::Queue& queue) { return static_cast<CudaQueue&>(queue).get(); }
-EventHandle handle_of(runtime::Event& event) { return static_cast<CudaEvent&>(event).get(); }
+Stream stream_of(runtime::Queue& queue) {
+  return static_cast<CudaQueue&>(queue).get();
+}
+EventHandle handle_of(runtime::Event& event) {
+  return static_cast<CudaEvent&>(event).get();
+}
 
 }  // namespace
 
@@ -105,9 +109,9 @@ CudaDevice::Image CudaDevice::assemble(const std::string& ptx, const std::string
   std::array<void*, 3> values{log.data(), reinterpret_cast<void*>(log.size() - 1),
                               reinterpret_cast<void*>(std::uintptr_t{1})};
   Linker linker = nullptr;
-  reporter_.check(api.LinkCreate(static_cast<unsigned>(options.size()), options.data(),
-                                 values.data(), &linker),
-                  "cuLinkCreate", Errc::compile_failed);
+  reporter_.check(
+      api.LinkCreate(static_cast<unsigned>(options.size()), options.data(), values.data(), &linker),
+      "cuLinkCreate", Errc::compile_failed);
   const auto destroy = [&](Linker handle) { api.LinkDestroy(handle); };
   const std::unique_ptr<CUlinkState_st, decltype(destroy)> owner(linker, destroy);
 
@@ -118,7 +122,8 @@ CudaDevice::Image CudaDevice::assemble(const std::string& ptx, const std::string
   void* code = nullptr;
   std::size_t bytes = 0;
   status = api.LinkComplete(linker, &code, &bytes);
-  if (status != kSuccess) reporter_.fail(status, "cuLinkComplete", Errc::compile_failed, log.data());
+  if (status != kSuccess)
+    reporter_.fail(status, "cuLinkComplete", Errc::compile_failed, log.data());
   const auto* first = static_cast<const std::byte*>(code);
   return Image(first, first + bytes);
 }
@@ -128,8 +133,7 @@ std::unique_ptr<runtime::Executable> CudaDevice::build(const ir::Kernel& kernel,
                                                        std::span<const std::byte> cached) {
   Image image = cached.empty() ? compile(program) : Image(cached.begin(), cached.end());
   const Current current(reporter_, context_.get());
-  auto executable =
-      std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
+  auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(program.entry.c_str(), facts_);
   executable->parameters.emplace(kernel);
   executable->block.resize(executable->parameters->bytes());
@@ -145,8 +149,7 @@ std::unique_ptr<runtime::Executable> CudaDevice::build_source(const runtime::Use
   const runtime::Program program{source.entry, source.code, source.options, source.entry};
   Image image = source.language == "PTX" ? assemble(source.code, source.entry) : compile(program);
   const Current current(reporter_, context_.get());
-  auto executable =
-      std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
+  auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(source.entry.c_str(), facts_);
   return executable;
 }
@@ -189,13 +192,12 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
     for (std::uint64_t& word : words) pointers.push_back(&word);
   }
   const Current current(reporter_, context_.get());
-  reporter_.check(
-      reporter_.api().Launch(code.kernel(), shape.grid[0], shape.grid[1], shape.grid[2],
-                             shape.block[0], shape.block[1], shape.block[2],
-                             shape.dynamic_shared_bytes, stream_of(queue),
-                             code.parameters ? nullptr : pointers.data(),
-                             code.parameters ? block.data() : nullptr),
-      "cuLaunchKernel", Errc::launch_failed);
+  reporter_.check(reporter_.api().Launch(code.kernel(), shape.grid[0], shape.grid[1], shape.grid[2],
+                                         shape.block[0], shape.block[1], shape.block[2],
+                                         shape.dynamic_shared_bytes, stream_of(queue),
+                                         code.parameters ? nullptr : pointers.data(),
+                                         code.parameters ? block.data() : nullptr),
+                  "cuLaunchKernel", Errc::launch_failed);
 }
 
 void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
@@ -277,9 +279,8 @@ double CudaDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
   wait(first);
   wait(second);
   float milliseconds = 0;
-  reporter_.check(
-      reporter_.api().EventElapsed(&milliseconds, handle_of(first), handle_of(second)),
-      "cuEventElapsedTime", Errc::launch_failed);
+  reporter_.check(reporter_.api().EventElapsed(&milliseconds, handle_of(first), handle_of(second)),
+                  "cuEventElapsedTime", Errc::launch_failed);
   return milliseconds;
 }
 
@@ -327,10 +328,9 @@ void CudaDevice::write_async(runtime::Queue& queue, Buffer to, std::size_t offse
 void CudaDevice::read_async(runtime::Queue& queue, const HostBlock& to, std::size_t to_offset,
                             Buffer from, std::size_t offset, std::size_t bytes) {
   const Current current(reporter_, context_.get());
-  reporter_.check(
-      reporter_.api().CopyToHost(static_cast<std::byte*>(to.data) + to_offset,
-                                 from.address + offset, bytes, stream_of(queue)),
-      "cuMemcpyDtoHAsync", Errc::transfer_failed);
+  reporter_.check(reporter_.api().CopyToHost(static_cast<std::byte*>(to.data) + to_offset,
+                                             from.address + offset, bytes, stream_of(queue)),
+                  "cuMemcpyDtoHAsync", Errc::transfer_failed);
 }
 
 }  // namespace salvo::backends::cuda

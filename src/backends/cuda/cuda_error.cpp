@@ -11,7 +11,8 @@ namespace salvo::backends::cuda {
 std::string words(const Api& api, Result status) {
   const char* name = nullptr;
   const char* text = nullptr;
-  if (api.ErrorName(status, &name) != kSuccess || !name) return fmt::format("CUDA error {}", status);
+  if (api.ErrorName(status, &name) != kSuccess || !name)
+    return fmt::format("CUDA error {}", status);
   if (api.ErrorText(status, &text) != kSuccess || !text) return name;
   return fmt::format("{}: {}", name, text);
 }
@@ -30,7 +31,8 @@ bool is_sticky(Result status) noexcept {
     case 718:  // invalid program counter
     case 719:  // launch failed
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

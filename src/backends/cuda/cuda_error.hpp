@@ -24,7 +24,8 @@ class Reporter {
   /// Throws what `status` of the call `operation` means unless it is success; `otherwise` where the
   /// code itself does not say that memory ran out or the context is gone.
   void check(Result status, std::string_view operation, Errc otherwise) const {
-    if (status != kSuccess) [[unlikely]] fail(status, operation, otherwise);
+    if (status != kSuccess) [[unlikely]]
+      fail(status, operation, otherwise);
   }
   [[noreturn]] void fail(Result status, std::string_view operation, Errc otherwise,
                          std::string log = {}) const;

@@ -16,7 +16,9 @@ PrimaryContext::PrimaryContext(const Reporter& reporter, Ordinal ordinal)
                   Errc::backend_unavailable);
 }
 
-PrimaryContext::~PrimaryContext() { reporter_.api().PrimaryRelease(ordinal_); }
+PrimaryContext::~PrimaryContext() {
+  reporter_.api().PrimaryRelease(ordinal_);
+}
 
 CudaQueue::CudaQueue(const Reporter& reporter, Context context, int priority)
     : reporter_(reporter), context_(context) {
@@ -51,7 +53,9 @@ CudaExecutable::CudaExecutable(const Reporter& reporter, Context context,
                                std::vector<std::byte> image)
     : reporter_(reporter), context_(context), image_(std::move(image)) {
   // Anything but an ELF file the driver would read as PTX text, to its terminating zero.
-  constexpr std::string_view kMagic = "\x7f" "ELF";
+  constexpr std::string_view kMagic =
+      "\x7f"
+      "ELF";
   const auto* text = reinterpret_cast<const char*>(image_.data());
   if (!std::string_view(text, image_.size()).starts_with(kMagic)) {
     reporter_.fail(Errc::compile_failed, "cuModuleLoadDataEx", "this is no CUDA machine code");

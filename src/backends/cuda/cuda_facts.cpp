@@ -37,7 +37,7 @@ DeviceFacts read_facts(const Api& api, int index) {
   const auto value_or = [&](DeviceAttribute what, int otherwise) {
     int result = 0;
     return api.DeviceValue(&result, static_cast<int>(what), facts.ordinal) == kSuccess ? result
-                                                                                      : otherwise;
+                                                                                       : otherwise;
   };
 
   DeviceProperties& is = facts.properties;
@@ -63,10 +63,9 @@ DeviceFacts read_facts(const Api& api, int index) {
   is.memory_bytes = memory;
   is.max_allocation_bytes = memory;
   is.shared_bytes_per_block = value(DeviceAttribute::max_shared_per_block);
-  facts.largest_shared_bytes = static_cast<std::uint32_t>(
-      value_or(DeviceAttribute::max_shared_per_block_optin, static_cast<int>(is.shared_bytes_per_block)));
-  is.parameter_bytes =
-      facts.driver_version >= 12010 ? kLargeParameterBytes : kSmallParameterBytes;
+  facts.largest_shared_bytes = static_cast<std::uint32_t>(value_or(
+      DeviceAttribute::max_shared_per_block_optin, static_cast<int>(is.shared_bytes_per_block)));
+  is.parameter_bytes = facts.driver_version >= 12010 ? kLargeParameterBytes : kSmallParameterBytes;
   is.max_threads_per_block = value(DeviceAttribute::max_threads_per_block);
   is.max_block = {value(DeviceAttribute::max_block_x), value(DeviceAttribute::max_block_y),
                   value(DeviceAttribute::max_block_z)};
@@ -74,8 +73,8 @@ DeviceFacts read_facts(const Api& api, int index) {
                  value(DeviceAttribute::max_grid_z)};
   is.compute_units = value(DeviceAttribute::multiprocessors);
   is.warp_size = value(DeviceAttribute::warp_size);
-  facts.pools = api.PoolCreate && api.PoolDestroy && api.PoolSet && api.PoolTrim &&
-                api.PoolAlloc && api.PoolFree && value_or(DeviceAttribute::memory_pools, 0) != 0;
+  facts.pools = api.PoolCreate && api.PoolDestroy && api.PoolSet && api.PoolTrim && api.PoolAlloc &&
+                api.PoolFree && value_or(DeviceAttribute::memory_pools, 0) != 0;
 
   // From compute capability 7.0 on, every device has all of these.
   is.fp64 = true;

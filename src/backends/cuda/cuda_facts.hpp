@@ -10,9 +10,9 @@ namespace salvo::backends::cuda {
 /// A device as its driver describes it, asked once in a process (P1).
 struct DeviceFacts {
   Ordinal ordinal = 0;
-  int capability = 0;      // 90: Hopper
-  int driver_version = 0;  // 12010: CUDA 12.1
-  bool pools = false;      // stream-ordered memory
+  int capability = 0;                      // 90: Hopper
+  int driver_version = 0;                  // 12010: CUDA 12.1
+  bool pools = false;                      // stream-ordered memory
   std::uint32_t largest_shared_bytes = 0;  // of a block that asks for it
   DeviceProperties properties;             // as CUDA/PTX sees it
   std::string obstacle;                    // why it cannot be used; empty if it can

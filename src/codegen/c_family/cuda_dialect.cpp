@@ -32,9 +32,11 @@ class CudaDialect final : public Dialect {
   std::string_view memory_type(Scalar type) const override {
     // Halves are bits: the headers that define their types do not come with the compiler.
     static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
-        "unsigned char", "signed char", "unsigned char", "short", "unsigned short", "int",
-        "unsigned int", "long long", "unsigned long long", "unsigned short", "unsigned short",
-        "float", "double"};
+        "unsigned char",  "signed char",    "unsigned char",
+        "short",          "unsigned short", "int",
+        "unsigned int",   "long long",      "unsigned long long",
+        "unsigned short", "unsigned short", "float",
+        "double"};
     return kTypes[static_cast<std::size_t>(type)];
   }
 
@@ -48,11 +50,16 @@ class CudaDialect final : public Dialect {
 
   std::string constant(Scalar type, std::uint64_t bits) const override {
     switch (type) {
-      case Scalar::Bool: return bits != 0 ? "true" : "false";
-      case Scalar::U32: return fmt::format("{}u", static_cast<std::uint32_t>(bits));
-      case Scalar::U64: return fmt::format("{}ull", bits);
-      case Scalar::I32: return integer(static_cast<std::int32_t>(bits), INT32_MIN, "");
-      case Scalar::I64: return integer(static_cast<std::int64_t>(bits), INT64_MIN, "ll");
+      case Scalar::Bool:
+        return bits != 0 ? "true" : "false";
+      case Scalar::U32:
+        return fmt::format("{}u", static_cast<std::uint32_t>(bits));
+      case Scalar::U64:
+        return fmt::format("{}ull", bits);
+      case Scalar::I32:
+        return integer(static_cast<std::int32_t>(bits), INT32_MIN, "");
+      case Scalar::I64:
+        return integer(static_cast<std::int64_t>(bits), INT64_MIN, "ll");
       case Scalar::F32: {
         const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
         if (std::isnormal(value) || value == 0.0f) return floating(value, std::signbit(value), "f");
@@ -70,11 +77,14 @@ class CudaDialect final : public Dialect {
     const std::string_view target = type(to);
     if (!ir::is_float(to) && !ir::is_float(from)) return fmt::format("({}){}", target, value);
     switch (to) {
-      case Scalar::F32: return fmt::format("__uint_as_float((unsigned int){})", value);
-      case Scalar::F64: return fmt::format("__longlong_as_double((long long){})", value);
+      case Scalar::F32:
+        return fmt::format("__uint_as_float((unsigned int){})", value);
+      case Scalar::F64:
+        return fmt::format("__longlong_as_double((long long){})", value);
       default:
         return fmt::format("({}){}({})", target,
-                           ir::size_of(to) == 8 ? "__double_as_longlong" : "__float_as_uint", value);
+                           ir::size_of(to) == 8 ? "__double_as_longlong" : "__float_as_uint",
+                           value);
     }
   }
 
@@ -82,10 +92,18 @@ class CudaDialect final : public Dialect {
                               Helpers&) const override {
     std::string_view integer;
     switch (to) {
-      case Scalar::I32: integer = "int"; break;
-      case Scalar::U32: integer = "uint"; break;
-      case Scalar::I64: integer = "ll"; break;
-      default: integer = "ull"; break;
+      case Scalar::I32:
+        integer = "int";
+        break;
+      case Scalar::U32:
+        integer = "uint";
+        break;
+      case Scalar::I64:
+        integer = "ll";
+        break;
+      default:
+        integer = "ull";
+        break;
     }
     return fmt::format("__{}2{}_rz({})", from == Scalar::F64 ? "double" : "float", integer, value);
   }
@@ -93,25 +111,37 @@ class CudaDialect final : public Dialect {
   std::string function(Op op, Scalar type) const override {
     const bool wide = ir::size_of(type) == 8;
     switch (op) {
-      case Op::Clz: return wide ? "__clzll" : "__clz";
-      case Op::Popcount: return wide ? "__popcll" : "__popc";
+      case Op::Clz:
+        return wide ? "__clzll" : "__clz";
+      case Op::Popcount:
+        return wide ? "__popcll" : "__popc";
       case Op::IsNan:
-      case Op::IsInf: return std::string(ir::name(op));
-      case Op::Abs: return wide ? "fabs" : "fabsf";
-      default: return fmt::format("{}{}", ir::name(op), wide ? "" : "f");
+      case Op::IsInf:
+        return std::string(ir::name(op));
+      case Op::Abs:
+        return wide ? "fabs" : "fabsf";
+      default:
+        return fmt::format("{}{}", ir::name(op), wide ? "" : "f");
     }
   }
 
   std::string position(Op op, int axis) const override {
     const char x = "xyz"[axis];
     switch (op) {
-      case Op::ThreadIdx: return fmt::format("(int)threadIdx.{}", x);
-      case Op::BlockIdx: return fmt::format("(int)blockIdx.{}", x);
-      case Op::BlockDim: return fmt::format("(int)blockDim.{}", x);
-      case Op::GridDim: return fmt::format("(int)gridDim.{}", x);
-      case Op::GlobalIdx: return fmt::format("(int)(blockIdx.{0} * blockDim.{0} + threadIdx.{0})", x);
-      case Op::LaneId: return std::string(kLane);
-      default: return "32";
+      case Op::ThreadIdx:
+        return fmt::format("(int)threadIdx.{}", x);
+      case Op::BlockIdx:
+        return fmt::format("(int)blockIdx.{}", x);
+      case Op::BlockDim:
+        return fmt::format("(int)blockDim.{}", x);
+      case Op::GridDim:
+        return fmt::format("(int)gridDim.{}", x);
+      case Op::GlobalIdx:
+        return fmt::format("(int)(blockIdx.{0} * blockDim.{0} + threadIdx.{0})", x);
+      case Op::LaneId:
+        return std::string(kLane);
+      default:
+        return "32";
     }
   }
 
@@ -126,56 +156,70 @@ class CudaDialect final : public Dialect {
                          value, operands[1]);
     };
     switch (op) {
-      case Op::Shuffle: return shuffle("");
-      case Op::ShuffleUp: return shuffle("_up");
-      case Op::ShuffleDown: return shuffle("_down");
-      case Op::ShuffleXor: return shuffle("_xor");
-      case Op::Any: return fmt::format("__any_sync({}, {}) != 0", lanes, operands[0]);
-      case Op::All: return fmt::format("__all_sync({}, {}) != 0", lanes, operands[0]);
+      case Op::Shuffle:
+        return shuffle("");
+      case Op::ShuffleUp:
+        return shuffle("_up");
+      case Op::ShuffleDown:
+        return shuffle("_down");
+      case Op::ShuffleXor:
+        return shuffle("_xor");
+      case Op::Any:
+        return fmt::format("__any_sync({}, {}) != 0", lanes, operands[0]);
+      case Op::All:
+        return fmt::format("__all_sync({}, {}) != 0", lanes, operands[0]);
       case Op::Ballot:
         return fmt::format("(unsigned long long)__ballot_sync({}, {})", lanes, operands[0]);
-      default: return fmt::format("{}({})", reduction(op, value_type, helpers), value);
+      default:
+        return fmt::format("{}({})", reduction(op, value_type, helpers), value);
     }
   }
 
   std::string load(const Place& place, Helpers& helpers) const override {
     switch (place.type) {
-      case Scalar::Bool: return place.lvalue + " != 0";
+      case Scalar::Bool:
+        return place.lvalue + " != 0";
       case Scalar::F16:
-        return fmt::format("{}({})",
-                           helpers.define("salvo_from_f16",
-                                          "$F float $N(unsigned short bits) {\n"
-                                          "  float value;\n"
-                                          "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
-                                          "  return value;\n"
-                                          "}\n",
-                                          {}),
-                           place.lvalue);
-      case Scalar::BF16: return fmt::format("__uint_as_float((unsigned int){} << 16)", place.lvalue);
-      default: return place.lvalue;  // widens by C's rules
+        return fmt::format(
+            "{}({})",
+            helpers.define("salvo_from_f16",
+                           "$F float $N(unsigned short bits) {\n"
+                           "  float value;\n"
+                           "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
+                           "  return value;\n"
+                           "}\n",
+                           {}),
+            place.lvalue);
+      case Scalar::BF16:
+        return fmt::format("__uint_as_float((unsigned int){} << 16)", place.lvalue);
+      default:
+        return place.lvalue;  // widens by C's rules
     }
   }
 
   std::string store(const Place& place, std::string_view value, Helpers& helpers) const override {
     switch (place.type) {
       case Scalar::F16:
-        return fmt::format("{} = {}({})", place.lvalue,
-                           helpers.define("salvo_to_f16",
-                                          "$F unsigned short $N(float value) {\n"
-                                          "  unsigned short bits;\n"
-                                          "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
-                                          "  return bits;\n"
-                                          "}\n",
-                                          {}),
-                           value);
-      case Scalar::BF16: return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
+        return fmt::format(
+            "{} = {}({})", place.lvalue,
+            helpers.define("salvo_to_f16",
+                           "$F unsigned short $N(float value) {\n"
+                           "  unsigned short bits;\n"
+                           "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
+                           "  return bits;\n"
+                           "}\n",
+                           {}),
+            value);
+      case Scalar::BF16:
+        return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
       case Scalar::Bool:
       case Scalar::I8:
       case Scalar::U8:
       case Scalar::I16:
       case Scalar::U16:
         return fmt::format("{} = ({}){}", place.lvalue, memory_type(place.type), value);
-      default: return fmt::format("{} = {}", place.lvalue, value);
+      default:
+        return fmt::format("{} = {}", place.lvalue, value);
     }
   }
 
@@ -183,7 +227,8 @@ class CudaDialect final : public Dialect {
                      Helpers&) const override {
     const Scalar element = place.type;
     if (ir::size_of(element) < 8 || ir::is_float(element)) {
-      return fmt::format("{}(&{}, {})", atomic_function(op), place.lvalue, fmt::join(operands, ", "));
+      return fmt::format("{}(&{}, {})", atomic_function(op), place.lvalue,
+                         fmt::join(operands, ", "));
     }
     // Of the 64-bit integers only minimum and maximum come in both kinds, and there is no Sub.
     const bool extremum = op == Op::AtomicMin || op == Op::AtomicMax;
@@ -202,7 +247,8 @@ class CudaDialect final : public Dialect {
     return device_scope ? "__threadfence()" : "__threadfence_block()";
   }
   std::string loop_hint(std::uint32_t unroll) const override {
-    return unroll == 0 || unroll == ir::kIndependent ? "" : fmt::format("#pragma unroll {}", unroll);
+    return unroll == 0 || unroll == ir::kIndependent ? ""
+                                                     : fmt::format("#pragma unroll {}", unroll);
   }
 
   std::string_view function_qualifiers() const override {
@@ -261,7 +307,8 @@ class CudaDialect final : public Dialect {
     Declared result{{}, argument};
     for (std::uint32_t i = 0; i < slots; ++i) {
       result.slots.push_back(
-          {parenthesised(load({stored, Space::Local, fmt::format("{}.at[{}]", argument, i)}, helpers)),
+          {parenthesised(
+               load({stored, Space::Local, fmt::format("{}.at[{}]", argument, i)}, helpers)),
            ""});
     }
     return result;
@@ -306,7 +353,8 @@ class CudaDialect final : public Dialect {
     return fmt::format("const __grid_constant__ salvo_table<{}, {}> {}", element, slots, name);
   }
 
-  static Declared declared(std::uint32_t slots, const std::string& name, const std::string& length) {
+  static Declared declared(std::uint32_t slots, const std::string& name,
+                           const std::string& length) {
     if (slots == 1) return {{{name, length}}, ""};
     Declared result{{}, name};
     for (std::uint32_t i = 0; i < slots; ++i) {
@@ -332,15 +380,24 @@ class CudaDialect final : public Dialect {
 
   static std::string_view atomic_function(Op op) {
     switch (op) {
-      case Op::AtomicAdd: return "atomicAdd";
-      case Op::AtomicSub: return "atomicSub";
-      case Op::AtomicExchange: return "atomicExch";
-      case Op::AtomicMin: return "atomicMin";
-      case Op::AtomicMax: return "atomicMax";
-      case Op::AtomicAnd: return "atomicAnd";
-      case Op::AtomicOr: return "atomicOr";
-      case Op::AtomicXor: return "atomicXor";
-      default: return "atomicCAS";
+      case Op::AtomicAdd:
+        return "atomicAdd";
+      case Op::AtomicSub:
+        return "atomicSub";
+      case Op::AtomicExchange:
+        return "atomicExch";
+      case Op::AtomicMin:
+        return "atomicMin";
+      case Op::AtomicMax:
+        return "atomicMax";
+      case Op::AtomicAnd:
+        return "atomicAnd";
+      case Op::AtomicOr:
+        return "atomicOr";
+      case Op::AtomicXor:
+        return "atomicXor";
+      default:
+        return "atomicCAS";
     }
   }
 
@@ -358,19 +415,21 @@ class CudaDialect final : public Dialect {
       combined = (op == Op::WarpMin ? helpers.minimum(value_type) : helpers.maximum(value_type)) +
                  "(value, other)";
     } else {
-      combined = op == Op::WarpMin ? "other < value ? other : value" : "other > value ? other : value";
+      combined =
+          op == Op::WarpMin ? "other < value ? other : value" : "other > value ? other : value";
     }
-    return helpers.define(fmt::format("salvo_{}_{}", ir::name(op), ir::name(value_type)),
-                          "$F $T $N($T value) {\n"
-                          "  const unsigned int lanes = $L();\n"
-                          "  const int lane = $I;\n"
-                          "  for (int half = 16; half > 0; half /= 2) {\n"
-                          "    const $T other = __shfl_down_sync(lanes, value, half);\n"
-                          "    if (lane + half < 32 && (lanes >> (lane + half) & 1u)) value = $C;\n"
-                          "  }\n"
-                          "  return __shfl_sync(lanes, value, 0);\n"
-                          "}\n",
-                          {{"$C", combined}, {"$L", lanes}, {"$I", kLane}, {"$T", type(value_type)}});
+    return helpers.define(
+        fmt::format("salvo_{}_{}", ir::name(op), ir::name(value_type)),
+        "$F $T $N($T value) {\n"
+        "  const unsigned int lanes = $L();\n"
+        "  const int lane = $I;\n"
+        "  for (int half = 16; half > 0; half /= 2) {\n"
+        "    const $T other = __shfl_down_sync(lanes, value, half);\n"
+        "    if (lane + half < 32 && (lanes >> (lane + half) & 1u)) value = $C;\n"
+        "  }\n"
+        "  return __shfl_sync(lanes, value, 0);\n"
+        "}\n",
+        {{"$C", combined}, {"$L", lanes}, {"$I", kLane}, {"$T", type(value_type)}});
   }
 };
 

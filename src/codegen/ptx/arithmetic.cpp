@@ -13,13 +13,20 @@ using ir::Scalar;
 
 std::string_view type_name(Scalar type) noexcept {
   switch (type) {
-    case Scalar::I32: return "s32";
-    case Scalar::U32: return "u32";
-    case Scalar::I64: return "s64";
-    case Scalar::U64: return "u64";
-    case Scalar::F32: return "f32";
-    case Scalar::F64: return "f64";
-    default: return "pred";
+    case Scalar::I32:
+      return "s32";
+    case Scalar::U32:
+      return "u32";
+    case Scalar::I64:
+      return "s64";
+    case Scalar::U64:
+      return "u64";
+    case Scalar::F32:
+      return "f32";
+    case Scalar::F64:
+      return "f64";
+    default:
+      return "pred";
   }
 }
 
@@ -38,20 +45,32 @@ bool has_instruction(Op op) noexcept {
     case Op::Trunc:
     case Op::Copysign:
     case Op::IsNan:
-    case Op::IsInf: return true;
-    default: return false;
+    case Op::IsInf:
+      return true;
+    default:
+      return false;
   }
 }
 
 std::string Arithmetic::constant(Scalar type, std::uint64_t bits) {
   std::string result = to_.fresh(type);
   switch (type) {
-    case Scalar::Bool: to_.put("setp.ne.b32 {}, {}, 0", result, bits != 0 ? 1 : 0); break;
-    case Scalar::F32: to_.put("mov.f32 {}, 0f{:08X}", result, static_cast<std::uint32_t>(bits)); break;
-    case Scalar::F64: to_.put("mov.f64 {}, 0d{:016X}", result, bits); break;
+    case Scalar::Bool:
+      to_.put("setp.ne.b32 {}, {}, 0", result, bits != 0 ? 1 : 0);
+      break;
+    case Scalar::F32:
+      to_.put("mov.f32 {}, 0f{:08X}", result, static_cast<std::uint32_t>(bits));
+      break;
+    case Scalar::F64:
+      to_.put("mov.f64 {}, 0d{:016X}", result, bits);
+      break;
     case Scalar::I64:
-    case Scalar::U64: to_.put("mov.b64 {}, 0x{:x}", result, bits); break;
-    default: to_.put("mov.b32 {}, 0x{:x}", result, static_cast<std::uint32_t>(bits)); break;
+    case Scalar::U64:
+      to_.put("mov.b64 {}, 0x{:x}", result, bits);
+      break;
+    default:
+      to_.put("mov.b32 {}, 0x{:x}", result, static_cast<std::uint32_t>(bits));
+      break;
   }
   return result;
 }
@@ -92,8 +111,8 @@ std::string Arithmetic::select(Scalar type, const std::string& condition, const 
                                const std::string& no) {
   std::string result = to_.fresh(type);
   if (type != Scalar::Bool) {
-    to_.put("selp.{} {}, {}, {}, {}", ir::is_float(type) ? type_name(type) : bits_name(type), result,
-            yes, no, condition);
+    to_.put("selp.{} {}, {}, {}, {}", ir::is_float(type) ? type_name(type) : bits_name(type),
+            result, yes, no, condition);
     return result;
   }
   const std::string not_condition = to_.fresh(Bank::predicate);
@@ -166,8 +185,7 @@ std::string Arithmetic::divide_by(Op op, Scalar type, const std::string& a, std:
     return result;
   }
   const std::string whole = to_.fresh(type);
-  to_.put("and.b{} {}, {}, {}", width, whole, from_zero,
-          -static_cast<std::int64_t>(divisor));
+  to_.put("and.b{} {}, {}, {}", width, whole, from_zero, -static_cast<std::int64_t>(divisor));
   to_.put("sub.{} {}, {}, {}", type_name(type), result, a, whole);
   return result;
 }
@@ -305,30 +323,45 @@ std::string Arithmetic::operation(const ir::Node& node, Scalar operand_type,
     case Op::Sub:
     case Op::Mul:
     case Op::Min:
-    case Op::Max: return binary(node.op, type, a, operands[1]);
+    case Op::Max:
+      return binary(node.op, type, a, operands[1]);
     case Op::Div:
       if (ir::is_float(type)) return instruction(fmt::format("div.rn.{}", type_name(type)));
       return integer_division(false, type, a, operands[1]);
-    case Op::Rem: return integer_division(true, type, a, operands[1]);
+    case Op::Rem:
+      return integer_division(true, type, a, operands[1]);
     case Op::Neg:
       if (ir::is_float(type)) return unary("neg", type, a);
       return instruction(fmt::format("neg.s{}", ir::size_of(type) * 8));
-    case Op::Abs: return absolute(type, a);
-    case Op::Fma: return instruction(fmt::format("fma.rn.{}", type_name(type)));
+    case Op::Abs:
+      return absolute(type, a);
+    case Op::Fma:
+      return instruction(fmt::format("fma.rn.{}", type_name(type)));
     case Op::And:
     case Op::Or:
     case Op::Xor:
-    case Op::Not: return instruction(fmt::format("{}.{}", ir::name(node.op), bits_name(type)));
-    case Op::Clz: return count_bits("clz", type, a);
-    case Op::Popcount: return count_bits("popc", type, a);
-    case Op::Select: return select(type, a, operands[1], operands[2]);
-    case Op::Cast: return cast(type, operand_type, a);
-    case Op::Bitcast: return bitcast(type, operand_type, a);
-    case Op::Sqrt: return unary("sqrt.rn", type, a);
-    case Op::Floor: return instruction(fmt::format("cvt.rmi.{0}.{0}", type_name(type)));
-    case Op::Ceil: return instruction(fmt::format("cvt.rpi.{0}.{0}", type_name(type)));
-    case Op::Trunc: return instruction(fmt::format("cvt.rzi.{0}.{0}", type_name(type)));
-    case Op::Round: return round(type, a);
+    case Op::Not:
+      return instruction(fmt::format("{}.{}", ir::name(node.op), bits_name(type)));
+    case Op::Clz:
+      return count_bits("clz", type, a);
+    case Op::Popcount:
+      return count_bits("popc", type, a);
+    case Op::Select:
+      return select(type, a, operands[1], operands[2]);
+    case Op::Cast:
+      return cast(type, operand_type, a);
+    case Op::Bitcast:
+      return bitcast(type, operand_type, a);
+    case Op::Sqrt:
+      return unary("sqrt.rn", type, a);
+    case Op::Floor:
+      return instruction(fmt::format("cvt.rmi.{0}.{0}", type_name(type)));
+    case Op::Ceil:
+      return instruction(fmt::format("cvt.rpi.{0}.{0}", type_name(type)));
+    case Op::Trunc:
+      return instruction(fmt::format("cvt.rzi.{0}.{0}", type_name(type)));
+    case Op::Round:
+      return round(type, a);
     case Op::Copysign: {
       std::string result = to_.fresh(type);
       to_.put("copysign.{} {}, {}, {}", type_name(type), result, operands[1], a);
@@ -344,7 +377,8 @@ std::string Arithmetic::operation(const ir::Node& node, Scalar operand_type,
       to_.put("testp.infinite.{} {}, {}", type_name(operand_type), result, a);
       return result;
     }
-    default: return shift(node.op, type, a, operands[1]);
+    default:
+      return shift(node.op, type, a, operands[1]);
   }
 }
 

@@ -3,7 +3,6 @@
 #include "codegen/ptx/emitter.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "codegen/c_family/printer.hpp"
+#include "codegen/ptx/loops.hpp"
 #include "codegen/ptx/memory.hpp"
 #include "codegen/ptx/warp.hpp"
 #include "codegen/ptx/writer.hpp"
@@ -98,8 +98,9 @@ class Emitter {
 
   void declare_parameter(const std::string& name, std::size_t size, std::uint32_t slots) {
     parameters_ += parameters_.empty() ? "\n" : ",\n";
-    parameters_ += slots == 1 ? fmt::format("\t.param .b{} {}", size * 8, name)
-                              : fmt::format("\t.param .align {} .b8 {}[{}]", size, name, size * slots);
+    parameters_ += slots == 1
+                       ? fmt::format("\t.param .b{} {}", size * 8, name)
+                       : fmt::format("\t.param .align {} .b8 {}[{}]", size, name, size * slots);
   }
 
   void bind_parameters() {
@@ -110,9 +111,9 @@ class Emitter {
       declare_parameter(name, size, parameter.slots);
       if (lengths_[i]) declare_parameter(name + "_length", 8, parameter.slots);
       const bool single = parameter.slots == 1;
-      bound_.push_back(single ? read_parameter(i, [](const std::string& table, std::size_t) {
-        return table;
-      }) : Bound{});
+      bound_.push_back(
+          single ? read_parameter(i, [](const std::string& table, std::size_t) { return table; })
+                 : Bound{});
     }
   }
 
@@ -122,8 +123,9 @@ class Emitter {
     const ir::Parameter& parameter = kernel_.parameters[i];
     const std::string name = fmt::format("p{}", i);
     if (!parameter.is_span) {
-      return {access_.load({parameter.type, "param",
-                            address(name, ir::size_of(parameter.type)), false}), ""};
+      return {access_.load(
+                  {parameter.type, "param", address(name, ir::size_of(parameter.type)), false}),
+              ""};
     }
     const std::string generic = access_.load({Scalar::U64, "param", address(name, 8), false});
     Bound bound{writer_.fresh(Bank::b64), ""};
@@ -141,9 +143,9 @@ class Emitter {
       if (memory.space == Space::Global) continue;
       const std::string name = fmt::format("m{}", id);
       const std::uint64_t bytes = std::uint64_t{memory.count} * memory.element.size;
-      const std::string declared = fmt::format(
-          ".{} .align 16 .b8 {}[{}];\n", memory.space == Space::Shared ? "shared" : "local", name,
-          bytes == 0 ? "" : fmt::format("{}", bytes));
+      const std::string declared = fmt::format(".{} .align 16 .b8 {}[{}];\n",
+                                               memory.space == Space::Shared ? "shared" : "local",
+                                               name, bytes == 0 ? "" : fmt::format("{}", bytes));
       if (memory.space == Space::Shared && memory.count == 0) {
         module_arrays_ += ".extern " + declared;
       } else {
@@ -183,8 +185,8 @@ class Emitter {
         const std::string base = writer_.fresh(Bank::b64);
         std::string address = writer_.fresh(Bank::b64);
         writer_.put("mov.b64 {}, {}", base, table);
-        writer_.put("mad.wide.u32 {}, {}, {}, {}", address,
-                    arithmetic_.low_word(node.type, at), size, base);
+        writer_.put("mad.wide.u32 {}, {}, {}, {}", address, arithmetic_.low_word(node.type, at),
+                    size, base);
         return address;
       });
       if (!made.length.empty()) scopes_.back().emplace(key + " length", made.length);
@@ -201,12 +203,18 @@ class Emitter {
       return result;
     };
     switch (node.op) {
-      case Op::ThreadIdx: return special("tid");
-      case Op::BlockIdx: return special("ctaid");
-      case Op::BlockDim: return special("ntid");
-      case Op::GridDim: return special("nctaid");
-      case Op::LaneId: return warp_.lane();
-      case Op::WarpSize: return arithmetic_.constant(Scalar::I32, 32);
+      case Op::ThreadIdx:
+        return special("tid");
+      case Op::BlockIdx:
+        return special("ctaid");
+      case Op::BlockDim:
+        return special("ntid");
+      case Op::GridDim:
+        return special("nctaid");
+      case Op::LaneId:
+        return warp_.lane();
+      case Op::WarpSize:
+        return arithmetic_.constant(Scalar::I32, 32);
       default: {
         const std::string block = special("ctaid");
         const std::string size = special("ntid");
@@ -224,14 +232,18 @@ class Emitter {
       case Op::Constant:
         return cached(fmt::format("constant {} {}", static_cast<int>(node.type), node.literal),
                       [&] { return arithmetic_.constant(node.type, node.literal); });
-      case Op::Param: return bound(node.index, kernel_.slot_of(node)).data;
+      case Op::Param:
+        return bound(node.index, kernel_.slot_of(node)).data;
       case Op::Length:
         return bound(kernel_.memories[node.memory].parameter, kernel_.slot_of(node)).length;
-      case Op::ForIndex: return values_[node.operands[0]];
-      default: break;
+      case Op::ForIndex:
+        return values_[node.operands[0]];
+      default:
+        break;
     }
     if (!ir::is_leaf(node.op)) return values_[id];
-    return cached(fmt::format("{} {}", ir::name(node.op), node.axis), [&] { return position(node); });
+    return cached(fmt::format("{} {}", ir::name(node.op), node.axis),
+                  [&] { return position(node); });
   }
 
   Scalar type_of(ValueId id) const { return kernel_.node(id).type; }
@@ -251,8 +263,8 @@ class Emitter {
     } else {
       const bool global = memory.space == Space::Global;
       result.space = global ? "global" : "local";
-      const std::string base = global ? bound(memory.parameter, kernel_.slot_of(node)).data
-                                      : bases_[node.memory];
+      const std::string base =
+          global ? bound(memory.parameter, kernel_.slot_of(node)).data : bases_[node.memory];
       const Scalar type = type_of(index);
       const std::string at = value(index);
       address = writer_.fresh(Bank::b64);
@@ -325,23 +337,35 @@ class Emitter {
       return;
     }
     switch (node.op) {
-      case Op::Load: values_[id] = access_.load(place(node)); return;
-      case Op::Store: return access_.store(place(node), value(node.operands[1]));
+      case Op::Load:
+        values_[id] = access_.load(place(node));
+        return;
+      case Op::Store:
+        return access_.store(place(node), value(node.operands[1]));
       case Op::VarGet:
         values_[id] = writer_.fresh(node.type);
         return arithmetic_.move(node.type, values_[id], variables_[node.index]);
       case Op::VarSet:
         return arithmetic_.move(kernel_.variables[node.index].type, variables_[node.index],
                                 value(node.operands[0]));
-      case Op::If: return if_(node);
-      case Op::For: return for_(id, node);
-      case Op::While: return while_(node);
-      case Op::Switch: return switch_(node);
-      case Op::Break: return writer_.put("bra {}", loops_.back().end);
-      case Op::Continue: return writer_.put("bra {}", loops_.back().next);
-      case Op::Return: return writer_.put("ret");
-      case Op::Barrier: return writer_.put("bar.sync 0");
-      default: return writer_.put("membar.{}", node.axis == 1 ? "gl" : "cta");
+      case Op::If:
+        return if_(node);
+      case Op::For:
+        return for_(id, node);
+      case Op::While:
+        return while_(node);
+      case Op::Switch:
+        return switch_(node);
+      case Op::Break:
+        return writer_.put("bra {}", loops_.back().end);
+      case Op::Continue:
+        return writer_.put("bra {}", loops_.back().next);
+      case Op::Return:
+        return writer_.put("ret");
+      case Op::Barrier:
+        return writer_.put("bar.sync 0");
+      default:
+        return writer_.put("membar.{}", node.axis == 1 ? "gl" : "cta");
     }
   }
 
@@ -382,61 +406,6 @@ class Emitter {
     if (node.unroll == 1) writer_.raw("\t.pragma \"nounroll\";\n");
   }
 
-  bool leaves_early(BlockId id) const {
-    return std::ranges::any_of(kernel_.block(id).nodes, [&](ValueId value) {
-      const Node& node = kernel_.node(value);
-      return node.op == Op::Break || node.op == Op::Continue ||
-             std::ranges::any_of(node.blocks, [&](BlockId inner) { return leaves_early(inner); });
-    });
-  }
-
-  std::size_t size(BlockId id) const {
-    std::size_t nodes = 0;
-    for (ValueId value : kernel_.block(id).nodes) {
-      ++nodes;
-      for (BlockId inner : kernel_.node(value).blocks) nodes += size(inner);
-    }
-    return nodes;
-  }
-
-  /// The counter's values where they are known and few, so that the assembler, which unrolls
-  /// little by itself, sees straight code; empty otherwise.
-  std::vector<std::int64_t> unrolled(const Node& node) const {
-    constexpr std::int64_t kMostRounds = 64;
-    constexpr std::size_t kMostNodes = 1024;
-    if (node.unroll == 1 || leaves_early(node.blocks[0])) return {};
-    std::array<std::int64_t, 3> bounds{};
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      const Node& bound = kernel_.node(node.operands[i]);
-      if (bound.op != Op::Constant || bound.type != Scalar::I32) return {};
-      bounds[i] = static_cast<std::int32_t>(bound.literal);
-    }
-    const auto [first, limit, step] = bounds;
-    if (step <= 0) return {};
-    const bool down = node.literal == 1;
-    std::vector<std::int64_t> counters;
-    for (std::int64_t at = first; down ? at > limit : at < limit; at += down ? -step : step) {
-      if (std::ssize(counters) == kMostRounds) return {};
-      counters.push_back(at);
-    }
-    return counters.size() * size(node.blocks[0]) <= kMostNodes ? counters
-                                                                : std::vector<std::int64_t>{};
-  }
-
-  /// Whether four rounds at a time are worth while: then their loads overlap.
-  bool runs_in_fours(const Node& node) const {
-    constexpr std::size_t kMostNodes = 64;
-    const Node& step = kernel_.node(node.operands[2]);
-    const auto& body = kernel_.block(node.blocks[0]).nodes;
-    return node.unroll != 1 && node.literal == 0 && step.op == Op::Constant &&
-           step.type == Scalar::I32 && step.literal > 0 && step.literal < 0x10000000 &&
-           !leaves_early(node.blocks[0]) && size(node.blocks[0]) <= kMostNodes &&
-           std::ranges::none_of(body, [&](ValueId value) {
-             const Op op = kernel_.node(value).op;
-             return op == Op::For || op == Op::While || op == Op::Barrier;
-           });
-  }
-
   /// Runs rounds while four are left, and leaves the others to the loop that follows.
   void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit) {
     const std::uint64_t step = kernel_.node(node.operands[2]).literal;
@@ -466,7 +435,7 @@ class Emitter {
   }
 
   void for_(ValueId id, const Node& node) {
-    if (const auto counters = unrolled(node); !counters.empty()) {
+    if (const auto counters = known_counters(kernel_, node); !counters.empty()) {
       for (std::int64_t at : counters) {
         values_[id] = arithmetic_.constant(Scalar::I32, static_cast<std::uint64_t>(at));
         block(node.blocks[0]);
@@ -479,7 +448,7 @@ class Emitter {
     const std::string step = value(node.operands[2]);
     const std::string index = writer_.fresh(type);
     arithmetic_.move(type, index, value(node.operands[0]));
-    if (runs_in_fours(node)) in_fours(id, node, index, limit);
+    if (runs_in_fours(kernel_, node)) in_fours(id, node, index, limit);
     values_[id] = index;
     const std::string body = writer_.fresh_label();
     const Loop loop{writer_.fresh_label(), writer_.fresh_label()};
@@ -548,8 +517,8 @@ Target target_for(int driver_version, int chip) noexcept {
 }
 
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options) {
-  const bool complete = std::ranges::all_of(
-      kernel.nodes, [](const Node& node) { return has_instruction(node.op); });
+  const bool complete =
+      std::ranges::all_of(kernel.nodes, [](const Node& node) { return has_instruction(node.op); });
   if (complete) return Emitter(kernel, options).run();
   const ir::Kernel expanded = passes::simplify(passes::expand_math(kernel));
   return Emitter(expanded, options).run();

@@ -9,7 +9,8 @@
 
 namespace salvo::codegen::ptx {
 
-/// Version of the language and of the chip that the text is for. Later chips and drivers take it too.
+/// Version of the language and of the chip that the text is for. Later chips and drivers take it
+/// too.
 struct Target {
   int language = 81;  // 81: PTX 8.1
   int chip = 90;      // 90: sm_90
@@ -31,8 +32,8 @@ struct Emitted {
 
 /// One instruction sequence per operation, in the IR's order. Every add, sub, mul and fma of floats
 /// carries .rn unless `contraction` is set, so that the assembler cannot contract. A span is an
-/// address and, if its length is read, an i64 length; a scalar is itself; a table is an array of the
-/// one and, after it, of the other. Math functions without an instruction are written out.
+/// address and, if its length is read, an i64 length; a scalar is itself; a table is an array of
+/// the one and, after it, of the other. Math functions without an instruction are written out.
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options);
 
 }  // namespace salvo::codegen::ptx

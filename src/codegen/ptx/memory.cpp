@@ -12,27 +12,41 @@ using ir::Scalar;
 std::string_view stored_name(Scalar type) {
   switch (type) {
     case Scalar::Bool:
-    case Scalar::U8: return "u8";
-    case Scalar::I8: return "s8";
+    case Scalar::U8:
+      return "u8";
+    case Scalar::I8:
+      return "s8";
     case Scalar::U16:
-    case Scalar::BF16: return "u16";
-    case Scalar::I16: return "s16";
-    case Scalar::F16: return "b16";
-    default: return type_name(type);
+    case Scalar::BF16:
+      return "u16";
+    case Scalar::I16:
+      return "s16";
+    case Scalar::F16:
+      return "b16";
+    default:
+      return type_name(type);
   }
 }
 
 std::string_view atomic_name(Op op) {
   switch (op) {
     case Op::AtomicAdd:
-    case Op::AtomicSub: return "add";
-    case Op::AtomicExchange: return "exch";
-    case Op::AtomicMin: return "min";
-    case Op::AtomicMax: return "max";
-    case Op::AtomicAnd: return "and";
-    case Op::AtomicOr: return "or";
-    case Op::AtomicXor: return "xor";
-    default: return "cas";
+    case Op::AtomicSub:
+      return "add";
+    case Op::AtomicExchange:
+      return "exch";
+    case Op::AtomicMin:
+      return "min";
+    case Op::AtomicMax:
+      return "max";
+    case Op::AtomicAnd:
+      return "and";
+    case Op::AtomicOr:
+      return "or";
+    case Op::AtomicXor:
+      return "xor";
+    default:
+      return "cas";
   }
 }
 
@@ -73,7 +87,9 @@ std::string MemoryAccess::load(const Place& place) {
       to_.put("mov.b32 {}, {}", value, bits);
       break;
     }
-    default: to_.put("{} {}, [{}]", ld, value, place.address); break;
+    default:
+      to_.put("{} {}, [{}]", ld, value, place.address);
+      break;
   }
   return value;
 }
@@ -100,17 +116,24 @@ std::string MemoryAccess::bf16_bits(const std::string& value) {
 }
 
 void MemoryAccess::store(const Place& place, const std::string& value) {
-  const std::string st = fmt::format("st.{}.{} [{}]", place.space, stored_name(place.type), place.address);
+  const std::string st =
+      fmt::format("st.{}.{} [{}]", place.space, stored_name(place.type), place.address);
   switch (place.type) {
-    case Scalar::Bool: to_.put("{}, {}", st, arithmetic_.select(Scalar::I32, value, "1", "0")); break;
+    case Scalar::Bool:
+      to_.put("{}, {}", st, arithmetic_.select(Scalar::I32, value, "1", "0"));
+      break;
     case Scalar::F16: {
       const std::string half = to_.fresh(Bank::b16);
       to_.put("cvt.rn.f16.f32 {}, {}", half, value);
       to_.put("{}, {}", st, half);
       break;
     }
-    case Scalar::BF16: to_.put("{}, {}", st, bf16_bits(value)); break;
-    default: to_.put("{}, {}", st, value); break;
+    case Scalar::BF16:
+      to_.put("{}, {}", st, bf16_bits(value));
+      break;
+    default:
+      to_.put("{}, {}", st, value);
+      break;
   }
 }
 
@@ -120,15 +143,17 @@ std::string MemoryAccess::atomic(Op op, const Place& place, std::span<const std:
     std::string value = operand;
     if (op == Op::AtomicSub) {
       value = to_.fresh(place.type);
-      to_.put("neg.{} {}, {}", ir::is_float(place.type) ? type_name(place.type)
-                               : ir::size_of(place.type) == 8 ? "s64" : "s32",
+      to_.put("neg.{} {}, {}",
+              ir::is_float(place.type)       ? type_name(place.type)
+              : ir::size_of(place.type) == 8 ? "s64"
+                                             : "s32",
               value, operand);
     }
     values += ", " + value;
   }
   std::string old = to_.fresh(place.type);
-  to_.put("atom.{}.{}.{} {}, [{}]{}", place.space, atomic_name(op), atomic_type(op, place.type), old,
-          place.address, values);
+  to_.put("atom.{}.{}.{} {}, [{}]{}", place.space, atomic_name(op), atomic_type(op, place.type),
+          old, place.address, values);
   return old;
 }
 

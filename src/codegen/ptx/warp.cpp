@@ -86,7 +86,8 @@ std::string WarpOperations::reduce(Op op, Scalar type, std::string value) {
     to_.put("shr.u32 {}, {}, {}", shifted, lanes_, partner);
     to_.put("and.b32 {}, {}, 1", bit, shifted);
     to_.put("setp.ne.b32 {}, {}, 0", present, bit);
-    value = arithmetic_.select(type, present, arithmetic_.binary(combine, type, value, other), value);
+    value =
+        arithmetic_.select(type, present, arithmetic_.binary(combine, type, value, other), value);
   }
   return shuffle("idx", type, value, "0", 31);
 }
@@ -99,12 +100,18 @@ std::string WarpOperations::operation(Op op, Scalar type, std::span<const std::s
     return result;
   };
   switch (op) {
-    case Op::Shuffle: return shuffle("idx", type, value, operands[1], 31);
-    case Op::ShuffleUp: return shuffle("up", type, value, operands[1], 0);
-    case Op::ShuffleDown: return shuffle("down", type, value, operands[1], 31);
-    case Op::ShuffleXor: return shuffle("bfly", type, value, operands[1], 31);
-    case Op::Any: return vote("any");
-    case Op::All: return vote("all");
+    case Op::Shuffle:
+      return shuffle("idx", type, value, operands[1], 31);
+    case Op::ShuffleUp:
+      return shuffle("up", type, value, operands[1], 0);
+    case Op::ShuffleDown:
+      return shuffle("down", type, value, operands[1], 31);
+    case Op::ShuffleXor:
+      return shuffle("bfly", type, value, operands[1], 31);
+    case Op::Any:
+      return vote("any");
+    case Op::All:
+      return vote("all");
     case Op::Ballot: {
       const std::string bits = to_.fresh(Bank::b32);
       std::string result = to_.fresh(Bank::b64);
@@ -112,7 +119,8 @@ std::string WarpOperations::operation(Op op, Scalar type, std::span<const std::s
       to_.put("cvt.u64.u32 {}, {}", result, bits);
       return result;
     }
-    default: return reduce(op, type, value);
+    default:
+      return reduce(op, type, value);
   }
 }
 

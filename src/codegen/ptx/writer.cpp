@@ -11,19 +11,28 @@ struct BankText {
   std::string_view prefix;
   std::string_view type;
 };
-constexpr std::array<BankText, 6> kBanks{{
-    {"%p", ".pred"}, {"%h", ".b16"}, {"%r", ".b32"}, {"%rd", ".b64"}, {"%f", ".f32"}, {"%fd", ".f64"}}};
+constexpr std::array<BankText, 6> kBanks{{{"%p", ".pred"},
+                                          {"%h", ".b16"},
+                                          {"%r", ".b32"},
+                                          {"%rd", ".b64"},
+                                          {"%f", ".f32"},
+                                          {"%fd", ".f64"}}};
 
 }  // namespace
 
 Bank bank_of(ir::Scalar type) noexcept {
   switch (type) {
-    case ir::Scalar::Bool: return Bank::predicate;
-    case ir::Scalar::F32: return Bank::f32;
-    case ir::Scalar::F64: return Bank::f64;
+    case ir::Scalar::Bool:
+      return Bank::predicate;
+    case ir::Scalar::F32:
+      return Bank::f32;
+    case ir::Scalar::F64:
+      return Bank::f64;
     case ir::Scalar::I64:
-    case ir::Scalar::U64: return Bank::b64;
-    default: return Bank::b32;
+    case ir::Scalar::U64:
+      return Bank::b64;
+    default:
+      return Bank::b32;
   }
 }
 

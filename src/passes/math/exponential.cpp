@@ -10,14 +10,15 @@ namespace {
 using ir::Scalar;
 
 constexpr double kLog2E = 0x1.71547652b82fep+0;
-constexpr double kLn2High = 0x1.62e42fefa3800p-1;  // the last bits are zero: its multiples are exact
+constexpr double kLn2High =
+    0x1.62e42fefa3800p-1;  // the last bits are zero: its multiples are exact
 constexpr double kLn2Low = 0x1.ef35793c76730p-45;
 
 /// (exp(r) - 1 - r) / r^2 for |r| up to ln(2) / 2.
 Number series(const Number& r) {
-  return polynomial(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
-                        1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600,
-                        1.0 / 6227020800});
+  return polynomial(
+      r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+          1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800});
 }
 
 struct Reduced {
@@ -49,7 +50,9 @@ Number clamped(const Number& x, double low, double high) {
 
 }  // namespace
 
-Number exponential(const Number& x) { return in_range(clamped(x, -746, 710), x.like(0.0)); }
+Number exponential(const Number& x) {
+  return in_range(clamped(x, -746, 710), x.like(0.0));
+}
 
 Number exponential_of_sum(const Number& high, const Number& low) {
   const Number x = clamped(high, -746, 710);
@@ -61,9 +64,8 @@ Number exponential_single(const Number& x) {
   const Number k = floor(fma(in, x.like(kLog2E), x.like(0.5)));
   // The first product is exact: its constant has 15 bits.
   const Number r = fma(-k, x.like(0x1.7f7d1cp-20), fma(-k, x.like(0x1.62e4p-1), in));
-  const Number tail = fma(r * r,
-                          polynomial(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040}),
-                          r);
+  const Number tail =
+      fma(r * r, polynomial(r, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040}), r);
   const Number power = k.cast(Scalar::I32);
   const Number half = power >> 1;
   const auto factor = [](const Number& exponent) {

@@ -24,11 +24,11 @@ Number arc_tangent_of_unit(const Number& t) {
   // (atan(sqrt z) / sqrt z - 1) / z on [0, tan(pi/8)^2]; a Chebyshev fit, off by 5e-20.
   const Number tail =
       r * z *
-      polynomial(z, {-0.3333333333333333, 0.19999999999999993, -0.14285714285711498,
-                     0.11111111110752325, -0.09090909066866446, 0.07692306730961795,
-                     -0.06666641908302051, 0.05881923626133301, -0.052580257920073425,
-                     0.04719294405473837, -0.04104029750501821, 0.030626287828475894,
-                     -0.013908703447288225});
+      polynomial(
+          z, {-0.3333333333333333, 0.19999999999999993, -0.14285714285711498, 0.11111111110752325,
+              -0.09090909066866446, 0.07692306730961795, -0.06666641908302051, 0.05881923626133301,
+              -0.052580257920073425, 0.04719294405473837, -0.04104029750501821,
+              0.030626287828475894, -0.013908703447288225});
   return select(upper, kQuarterPi + (r + (tail + kQuarterPiLow)), r + tail);
 }
 
@@ -82,8 +82,8 @@ Number arc_tangent_2(const Number& y, const Number& x) {
   const Number below = select(steep, a, b);
   // The origin and the corners at infinity have directions too.
   const Number infinity = x.like(std::numeric_limits<double>::infinity());
-  const Number ratio = select(equal(below, 0.0), below,
-                              select(equal(above, infinity), x.like(1.0), above / below));
+  const Number ratio =
+      select(equal(below, 0.0), below, select(equal(above, infinity), x.like(1.0), above / below));
   const Number r = arc_tangent_of_unit(ratio);
   const Number quadrant = select(steep, (kHalfPi - r) + kHalfPiLow, r);
   const Number left = x.bits(Scalar::I64) < 0.0;

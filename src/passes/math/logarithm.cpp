@@ -11,7 +11,8 @@ using ir::Scalar;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLn2High = 0x1.62e42fefa3800p-1;  // the last bits are zero: its multiples are exact
+constexpr double kLn2High =
+    0x1.62e42fefa3800p-1;  // the last bits are zero: its multiples are exact
 constexpr double kLn2Low = 0x1.ef35793c76730p-45;
 
 /// x = (1 + fraction) * 2^exponent, with 1 + fraction between sqrt(1/2) and sqrt(2).
@@ -67,7 +68,8 @@ Number in_base(const Number& x, double factor, double factor_low, double share_h
   const Number high = log.whole - log.minus;
   const Number low = (log.whole - high) - log.minus;
   const Number product = high * factor;
-  const Number rest = fma(high, x.like(factor), -product) + fma(high, x.like(factor_low), low * factor);
+  const Number rest =
+      fma(high, x.like(factor), -product) + fma(high, x.like(factor_low), low * factor);
   const Number whole = in.exponent * share_high;
   const Number sum = whole + product;
   // The whole powers' share is the larger one, or nothing.
@@ -133,9 +135,8 @@ Number power(const Number& x, const Number& y) {
   const Number infinity = x.like(kInfinity);
   const Number zero = x.like(0.0);
   const Number falls = y < 0.0;
-  const Number at_ends = select(
-      equal(a, 0.0), select(falls, infinity, zero),
-      select(equal(a, kInfinity), select(falls, zero, infinity), core));
+  const Number at_ends = select(equal(a, 0.0), select(falls, infinity, zero),
+                                select(equal(a, kInfinity), select(falls, zero, infinity), core));
   const Number grows = equal((a > 1.0).cast(Scalar::I32), (y > 0.0).cast(Scalar::I32));
   const Number magnitude =
       select(equal(absolute(y), kInfinity),

@@ -12,12 +12,14 @@ using ir::Scalar;
 
 Number Number::like(double value) const {
   switch (type()) {
-    case Scalar::F64: return integer(Scalar::F64, std::bit_cast<std::uint64_t>(value));
+    case Scalar::F64:
+      return integer(Scalar::F64, std::bit_cast<std::uint64_t>(value));
     case Scalar::F32:
       return integer(Scalar::F32, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
     case Scalar::I32:
       return integer(Scalar::I32, static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
-    default: return integer(type(), static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+    default:
+      return integer(type(), static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
   }
 }
 
@@ -27,10 +29,13 @@ Number Number::integer(Scalar type, std::uint64_t bits) const {
 
 Number Number::apply(Op op, std::initializer_list<Number> others) const {
   switch (others.size()) {
-    case 0: return {*builder_, builder_->op(op, {id_})};
-    case 1: return {*builder_, builder_->op(op, {id_, others.begin()->id_})};
+    case 0:
+      return {*builder_, builder_->op(op, {id_})};
+    case 1:
+      return {*builder_, builder_->op(op, {id_, others.begin()->id_})};
     default:
-      return {*builder_, builder_->op(op, {id_, others.begin()->id_, std::next(others.begin())->id_})};
+      return {*builder_,
+              builder_->op(op, {id_, others.begin()->id_, std::next(others.begin())->id_})};
   }
 }
 
@@ -50,7 +55,9 @@ Number polynomial(const Number& x, std::initializer_list<double> coefficients) {
   return sum;
 }
 
-Number power_of_two(const Number& exponent) { return ((exponent + 1023) << 52).bits(Scalar::F64); }
+Number power_of_two(const Number& exponent) {
+  return ((exponent + 1023) << 52).bits(Scalar::F64);
+}
 
 Number scale(const Number& value, const Number& exponent) {
   // In steps that a factor can express; only the last may round.

@@ -35,10 +35,16 @@ class Number {
   ir::ValueId id_;
 };
 
-#define SALVO_NUMBER_OPERATOR(sign, op)                                                         \
-  inline Number operator sign(const Number& a, const Number& b) { return a.apply(ir::Op::op, {b}); } \
-  inline Number operator sign(const Number& a, double b) { return a sign a.like(b); }           \
-  inline Number operator sign(double a, const Number& b) { return b.like(a) sign b; }
+#define SALVO_NUMBER_OPERATOR(sign, op)                           \
+  inline Number operator sign(const Number& a, const Number& b) { \
+    return a.apply(ir::Op::op, {b});                              \
+  }                                                               \
+  inline Number operator sign(const Number& a, double b) {        \
+    return a sign a.like(b);                                      \
+  }                                                               \
+  inline Number operator sign(double a, const Number& b) {        \
+    return b.like(a) sign b;                                      \
+  }
 SALVO_NUMBER_OPERATOR(+, Add)
 SALVO_NUMBER_OPERATOR(-, Sub)
 SALVO_NUMBER_OPERATOR(*, Mul)
@@ -55,10 +61,18 @@ SALVO_NUMBER_OPERATOR(>=, Ge)
 #undef SALVO_NUMBER_OPERATOR
 
 // Named, since == of a class is expected to give a bool.
-inline Number equal(const Number& a, const Number& b) { return a.apply(ir::Op::Eq, {b}); }
-inline Number equal(const Number& a, double b) { return equal(a, a.like(b)); }
-inline Number differ(const Number& a, const Number& b) { return a.apply(ir::Op::Ne, {b}); }
-inline Number is_nan(const Number& a) { return a.apply(ir::Op::IsNan, {}); }
+inline Number equal(const Number& a, const Number& b) {
+  return a.apply(ir::Op::Eq, {b});
+}
+inline Number equal(const Number& a, double b) {
+  return equal(a, a.like(b));
+}
+inline Number differ(const Number& a, const Number& b) {
+  return a.apply(ir::Op::Ne, {b});
+}
+inline Number is_nan(const Number& a) {
+  return a.apply(ir::Op::IsNan, {});
+}
 
 inline Number fma(const Number& a, const Number& b, const Number& c) {
   return a.apply(ir::Op::Fma, {b, c});
@@ -66,11 +80,21 @@ inline Number fma(const Number& a, const Number& b, const Number& c) {
 inline Number select(const Number& condition, const Number& yes, const Number& no) {
   return condition.apply(ir::Op::Select, {yes, no});
 }
-inline Number absolute(const Number& a) { return a.apply(ir::Op::Abs, {}); }
-inline Number smaller(const Number& a, const Number& b) { return a.apply(ir::Op::Min, {b}); }
-inline Number larger(const Number& a, const Number& b) { return a.apply(ir::Op::Max, {b}); }
-inline Number root(const Number& a) { return a.apply(ir::Op::Sqrt, {}); }
-inline Number floor(const Number& a) { return a.apply(ir::Op::Floor, {}); }
+inline Number absolute(const Number& a) {
+  return a.apply(ir::Op::Abs, {});
+}
+inline Number smaller(const Number& a, const Number& b) {
+  return a.apply(ir::Op::Min, {b});
+}
+inline Number larger(const Number& a, const Number& b) {
+  return a.apply(ir::Op::Max, {b});
+}
+inline Number root(const Number& a) {
+  return a.apply(ir::Op::Sqrt, {});
+}
+inline Number floor(const Number& a) {
+  return a.apply(ir::Op::Floor, {});
+}
 inline Number with_sign(const Number& magnitude, const Number& sign) {
   return magnitude.apply(ir::Op::Copysign, {sign});
 }

@@ -28,7 +28,9 @@ Split split(const Number& x) {
 
 }  // namespace
 
-Number reciprocal_root(const Number& x) { return 1.0 / root(x); }
+Number reciprocal_root(const Number& x) {
+  return 1.0 / root(x);
+}
 
 Number cube_root(const Number& x) {
   const Number a = absolute(x);
@@ -84,12 +86,13 @@ Number remainder(const Number& x, const Number& y) {
     const Cell left(rest(of.mantissa));
     const Cell steps(of.exponent - by.exponent);
     // Long division, eleven binary places at a time: what fits 64 bits.
-    loop_while(x.builder(), [&] { return steps.get() > 0.0; },
-               [&] {
-                 const Number count = smaller(steps.get(), steps.get().like(11));
-                 left.set(rest(left.get() << count.bits(Scalar::U64)));
-                 steps.set(steps.get() - count);
-               });
+    loop_while(
+        x.builder(), [&] { return steps.get() > 0.0; },
+        [&] {
+          const Number count = smaller(steps.get(), steps.get().like(11));
+          left.set(rest(left.get() << count.bits(Scalar::U64)));
+          steps.set(steps.get() - count);
+        });
     result.set(scale(left.get().cast(Scalar::F64), by.exponent));
   });
   const Number none = equal(b, 0.0) | (a >= kInfinity) | is_nan(x) | is_nan(y);

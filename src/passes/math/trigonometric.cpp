@@ -53,7 +53,9 @@ Product multiply(const Number& a, const Number& b) {
   return {a_high * b_high + (first >> 32) + (second >> 32), a * b};
 }
 
-Number carry(const Number& sum, const Number& part) { return (sum < part).cast(Scalar::U64); }
+Number carry(const Number& sum, const Number& part) {
+  return (sum < part).cast(Scalar::U64);
+}
 
 /// Up to 2^20 turns: pi in three parts.
 Reduced reduce_small(const Number& x) {
@@ -103,7 +105,8 @@ Reduced reduce_large(const Number& x) {
   const Number sum = coarse + fine;
   const Number lost = fine - (sum - coarse);
   const Number high = sum * kHalfPi;
-  const Number low = fma(sum, x.like(kHalfPi), -high) + fma(sum, x.like(kHalfPiMiddle), lost * kHalfPi);
+  const Number low =
+      fma(sum, x.like(kHalfPi), -high) + fma(sum, x.like(kHalfPiMiddle), lost * kHalfPi);
   return {quarter.bits(Scalar::I64), high * 0x1p-64, low * 0x1p-64};
 }
 
@@ -171,7 +174,8 @@ Number tangent(const Number& x) {
   const Number sine_value = sine_near_zero(r);
   const Number cosine_value = cosine_near_zero(r);
   const Number odd = bit(r.quarter, 1);
-  const Number value = select(odd, -cosine_value, sine_value) / select(odd, sine_value, cosine_value);
+  const Number value =
+      select(odd, -cosine_value, sine_value) / select(odd, sine_value, cosine_value);
   return defined(x, select(x.bits(Scalar::I64) < 0.0, -value, value));
 }
 
