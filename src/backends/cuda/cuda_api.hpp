@@ -75,138 +75,68 @@ inline constexpr int kLinkInputPtx = 1;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kHostPortable = 1;
 
+// clang-format off
 // apply(name here, symbol, parameters)
-#define SALVO_CUDA_FUNCTIONS(apply)                                                                         \
-  apply(Init, "cuInit", (unsigned)) apply(DriverVersion, "cuDriverGetVersion", (int*)) apply(               \
-      ErrorName, "cuGetErrorName",                                                                          \
-      (Result, const char**)) apply(ErrorText, "cuGetErrorString",                                          \
-                                    (Result, const char**)) apply(DeviceCount, "cuDeviceGetCount",          \
-                                                                  (int*)) apply(DeviceGet,                  \
-                                                                                "cuDeviceGet",              \
-                                                                                (Ordinal*, int))            \
-      apply(DeviceName, "cuDeviceGetName", (char*, int, Ordinal)) apply(                                    \
-          DeviceMemory, "cuDeviceTotalMem_v2",                                                              \
-          (std::size_t*, Ordinal)) apply(DeviceValue, "cuDeviceGetAttribute",                               \
-                                         (int*, int, Ordinal))                                              \
-          apply(PrimaryRetain, "cuDevicePrimaryCtxRetain", (Context*, Ordinal)) apply(                      \
-              PrimaryRelease,                                                                               \
-              "cuDevicePrimaryCtxRelease_v2",                                                               \
-              (Ordinal)) apply(ContextGet, "cuCtxGetCurrent",                                               \
-                               (Context*)) apply(ContextPush, "cuCtxPushCurrent_v2", (Context))             \
-              apply(ContextPop, "cuCtxPopCurrent_v2", (Context*)) apply(                                    \
-                  StreamPriorities,                                                                         \
-                  "cuCtxGetStreamPriorityRange",                                                            \
-                  (                                                                                         \
-                      int*,                                                                                 \
-                      int*)) apply(MemAlloc, "cuMemAlloc_v2",                                               \
-                                   (Address*, std::size_t)) apply(MemFree, "cuMemFree_v2", (Address))       \
-                  apply(HostAlloc, "cuMemHostAlloc", (void**, std::size_t, unsigned)) apply(                \
-                      HostFree,                                                                             \
-                      "cuMemFreeHost",                                                                      \
-                      (void*)) apply(HostRegister, "cuMemHostRegister_v2",                                  \
-                                     (void*, std::size_t, unsigned))                                        \
-                      apply(HostUnregister, "cuMemHostUnregister", (void*)) apply(                          \
-                          CopyToDevice,                                                                     \
-                          "cuMemcpyHtoDAsync_v2",                                                           \
-                          (                                                                                 \
-                              Address,                                                                      \
-                              const void*,                                                                  \
-                              std::                                                                         \
-                                  size_t,                                                                   \
-                              Stream)) apply(CopyToHost, "cuMemcpyDtoHAsync_v2",                            \
-                                             (void*, Address, std::size_t, Stream))                         \
-                          apply(CopyWithin, "cuMemcpyDtoDAsync_v2",                                         \
-                                (Address, Address,                                                          \
-                                 std::size_t, Stream)) apply(StreamCreate,                                  \
-                                                             "cuStreamCreateWithPriority",                  \
-                                                             (Stream*, unsigned, int))                      \
-                              apply(StreamDestroy, "cuStreamDestroy_v2", (Stream)) apply(                   \
-                                  StreamSynchronize, "cuStreamSynchronize",                                 \
-                                  (                                                                         \
-                                      Stream)) apply(StreamWait, "cuStreamWaitEvent",                       \
-                                                     (Stream, EventHandle, unsigned))                       \
-                                  apply(EventCreate, "cuEventCreate",                                       \
-                                        (                                                                   \
-                                            EventHandle*,                                                   \
-                                            unsigned)) apply(EventDestroy, "cuEventDestroy_v2",             \
-                                                             (EventHandle))                                 \
-                                      apply(EventRecord, "cuEventRecord",                                   \
-                                            (                                                               \
-                                                EventHandle,                                                \
-                                                Stream)) apply(EventSynchronize,                            \
-                                                               "cuEventSynchronize",                        \
-                                                               (EventHandle))                               \
-                                          apply(EventQuery, "cuEventQuery", (EventHandle)) apply(           \
-                                              EventElapsed,                                                 \
-                                              "cuEventElapsedTime",                                         \
-                                              (float*, EventHandle, EventHandle))                           \
-                                              apply(ModuleLoad, "cuModuleLoadDataEx",                       \
-                                                    (                                                       \
-                                                        Module*,                                            \
-                                                        const void*,                                        \
-                                                        unsigned,                                           \
-                                                        int*,                                               \
-                                                        void**)) apply(ModuleUnload,                        \
-                                                                       "cuModuleUnload", (Module))          \
-                                                  apply(ModuleKernel, "cuModuleGetFunction",                \
-                                                        (KernelHandle*, Module,                             \
-                                                         const char*)) apply(KernelValue,                   \
-                                                                             "cuFuncGetAttribute",          \
-                                                                             (int*, int, KernelHandle))     \
-                                                      apply(KernelSet, "cuFuncSetAttribute",                \
-                                                            (KernelHandle, int, int))                       \
-                                                          apply(ActiveBlocks,                               \
-                                                                "cuOccupancyMaxActiveBlocksPerMul"          \
-                                                                "tiprocessor",                              \
-                                                                (int*, KernelHandle, int,                   \
-                                                                 std::size_t))                              \
-                                                              apply(LinkCreate, "cuLinkCreate_v2",          \
-                                                                    (unsigned, int*, void**,                \
-                                                                     Linker*))                              \
-                                                                  apply(                                    \
-                                                                      LinkAdd, "cuLinkAddData_v2",          \
-                                                                      (Linker, int, void*,                  \
-                                                                       std::size_t, const char*,            \
-                                                                       unsigned, int*,                      \
-                                                                       void**))                             \
-                                                                      apply(                                \
-                                                                          LinkComplete,                     \
-                                                                          "cuLinkComplete",                 \
-                                                                          (Linker, void**,                  \
-                                                                           std::                            \
-                                                                               size_t*)) apply(LinkDestroy, \
-                                                                                               "c"          \
-                                                                                               "u"          \
-                                                                                               "L"          \
-                                                                                               "i"          \
-                                                                                               "n"          \
-                                                                                               "k"          \
-                                                                                               "D"          \
-                                                                                               "e"          \
-                                                                                               "s"          \
-                                                                                               "t"          \
-                                                                                               "r"          \
-                                                                                               "o"          \
-                                                                                               "y",         \
-                                                                                               (Linker))    \
-                                                                          apply(                            \
-                                                                              Launch,                       \
-                                                                              "cuLaunchKernel",             \
-                                                                              (KernelHandle,                \
-                                                                               unsigned, unsigned,          \
-                                                                               unsigned, unsigned,          \
-                                                                               unsigned, unsigned,          \
-                                                                               unsigned, Stream,            \
-                                                                               void**, void**))
+#define SALVO_CUDA_FUNCTIONS(apply)                                                             \
+  apply(Init, "cuInit", (unsigned))                                                             \
+  apply(DriverVersion, "cuDriverGetVersion", (int*))                                            \
+  apply(ErrorName, "cuGetErrorName", (Result, const char**))                                    \
+  apply(ErrorText, "cuGetErrorString", (Result, const char**))                                  \
+  apply(DeviceCount, "cuDeviceGetCount", (int*))                                                \
+  apply(DeviceGet, "cuDeviceGet", (Ordinal*, int))                                              \
+  apply(DeviceName, "cuDeviceGetName", (char*, int, Ordinal))                                   \
+  apply(DeviceMemory, "cuDeviceTotalMem_v2", (std::size_t*, Ordinal))                           \
+  apply(DeviceValue, "cuDeviceGetAttribute", (int*, int, Ordinal))                              \
+  apply(PrimaryRetain, "cuDevicePrimaryCtxRetain", (Context*, Ordinal))                         \
+  apply(PrimaryRelease, "cuDevicePrimaryCtxRelease_v2", (Ordinal))                              \
+  apply(ContextGet, "cuCtxGetCurrent", (Context*))                                              \
+  apply(ContextPush, "cuCtxPushCurrent_v2", (Context))                                          \
+  apply(ContextPop, "cuCtxPopCurrent_v2", (Context*))                                           \
+  apply(StreamPriorities, "cuCtxGetStreamPriorityRange", (int*, int*))                          \
+  apply(MemAlloc, "cuMemAlloc_v2", (Address*, std::size_t))                                     \
+  apply(MemFree, "cuMemFree_v2", (Address))                                                     \
+  apply(HostAlloc, "cuMemHostAlloc", (void**, std::size_t, unsigned))                           \
+  apply(HostFree, "cuMemFreeHost", (void*))                                                     \
+  apply(HostRegister, "cuMemHostRegister_v2", (void*, std::size_t, unsigned))                   \
+  apply(HostUnregister, "cuMemHostUnregister", (void*))                                         \
+  apply(CopyToDevice, "cuMemcpyHtoDAsync_v2", (Address, const void*, std::size_t, Stream))      \
+  apply(CopyToHost, "cuMemcpyDtoHAsync_v2", (void*, Address, std::size_t, Stream))              \
+  apply(CopyWithin, "cuMemcpyDtoDAsync_v2", (Address, Address, std::size_t, Stream))            \
+  apply(StreamCreate, "cuStreamCreateWithPriority", (Stream*, unsigned, int))                   \
+  apply(StreamDestroy, "cuStreamDestroy_v2", (Stream))                                          \
+  apply(StreamSynchronize, "cuStreamSynchronize", (Stream))                                     \
+  apply(StreamWait, "cuStreamWaitEvent", (Stream, EventHandle, unsigned))                       \
+  apply(EventCreate, "cuEventCreate", (EventHandle*, unsigned))                                 \
+  apply(EventDestroy, "cuEventDestroy_v2", (EventHandle))                                       \
+  apply(EventRecord, "cuEventRecord", (EventHandle, Stream))                                    \
+  apply(EventSynchronize, "cuEventSynchronize", (EventHandle))                                  \
+  apply(EventQuery, "cuEventQuery", (EventHandle))                                              \
+  apply(EventElapsed, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                 \
+  apply(ModuleLoad, "cuModuleLoadDataEx", (Module*, const void*, unsigned, int*, void**))       \
+  apply(ModuleUnload, "cuModuleUnload", (Module))                                               \
+  apply(ModuleKernel, "cuModuleGetFunction", (KernelHandle*, Module, const char*))              \
+  apply(KernelValue, "cuFuncGetAttribute", (int*, int, KernelHandle))                           \
+  apply(KernelSet, "cuFuncSetAttribute", (KernelHandle, int, int))                              \
+  apply(ActiveBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                            \
+        (int*, KernelHandle, int, std::size_t))                                                 \
+  apply(LinkCreate, "cuLinkCreate_v2", (unsigned, int*, void**, Linker*))                       \
+  apply(LinkAdd, "cuLinkAddData_v2",                                                            \
+        (Linker, int, void*, std::size_t, const char*, unsigned, int*, void**))                 \
+  apply(LinkComplete, "cuLinkComplete", (Linker, void**, std::size_t*))                         \
+  apply(LinkDestroy, "cuLinkDestroy", (Linker))                                                 \
+  apply(Launch, "cuLaunchKernel",                                                               \
+        (KernelHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,    \
+         Stream, void**, void**))
 
 // Stream-ordered memory, of drivers from 11.2 on.
-#define SALVO_CUDA_POOL_FUNCTIONS(apply)                                                       \
-  apply(PoolCreate, "cuMemPoolCreate", (Pool*, const PoolProperties*))                         \
-      apply(PoolDestroy, "cuMemPoolDestroy", (Pool))                                           \
-          apply(PoolSet, "cuMemPoolSetAttribute", (Pool, int, void*))                          \
-              apply(PoolTrim, "cuMemPoolTrimTo", (Pool, std::size_t)) apply(                   \
-                  PoolAlloc, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
-                  apply(PoolFree, "cuMemFreeAsync", (Address, Stream))
+#define SALVO_CUDA_POOL_FUNCTIONS(apply)                                    \
+  apply(PoolCreate, "cuMemPoolCreate", (Pool*, const PoolProperties*))      \
+  apply(PoolDestroy, "cuMemPoolDestroy", (Pool))                            \
+  apply(PoolSet, "cuMemPoolSetAttribute", (Pool, int, void*))               \
+  apply(PoolTrim, "cuMemPoolTrimTo", (Pool, std::size_t))                   \
+  apply(PoolAlloc, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
+  apply(PoolFree, "cuMemFreeAsync", (Address, Stream))
+// clang-format on
 
 /// The function table; each entry counts its calls.
 struct Api {

@@ -10,21 +10,23 @@
 
 namespace salvo::backends::cuda {
 
+// clang-format off
 // apply(name here, symbol, parameters)
-#define SALVO_NVRTC_FUNCTIONS(apply)                                                               \
-  apply(Version, "nvrtcVersion", (int*, int*))                                                     \
-      apply(ArchCount, "nvrtcGetNumSupportedArchs", (int*))                                        \
-          apply(Archs, "nvrtcGetSupportedArchs", (int*)) apply(                                    \
-              Create, "nvrtcCreateProgram",                                                        \
-              (void**, const char*, const char*, int, const char* const*, const char* const*))     \
-              apply(Destroy, "nvrtcDestroyProgram", (void**))                                      \
-                  apply(Compile, "nvrtcCompileProgram", (void*, int, const char* const*))          \
-                      apply(LogSize, "nvrtcGetProgramLogSize", (void*, std::size_t*))              \
-                          apply(Log, "nvrtcGetProgramLog", (void*, char*))                         \
-                              apply(PtxSize, "nvrtcGetPTXSize", (void*, std::size_t*))             \
-                                  apply(Ptx, "nvrtcGetPTX", (void*, char*))                        \
-                                      apply(CubinSize, "nvrtcGetCUBINSize", (void*, std::size_t*)) \
-                                          apply(Cubin, "nvrtcGetCUBIN", (void*, char*))
+#define SALVO_NVRTC_FUNCTIONS(apply)                                                              \
+  apply(Version, "nvrtcVersion", (int*, int*))                                                    \
+  apply(ArchCount, "nvrtcGetNumSupportedArchs", (int*))                                           \
+  apply(Archs, "nvrtcGetSupportedArchs", (int*))                                                  \
+  apply(Create, "nvrtcCreateProgram",                                                             \
+        (void**, const char*, const char*, int, const char* const*, const char* const*))          \
+  apply(Destroy, "nvrtcDestroyProgram", (void**))                                                 \
+  apply(Compile, "nvrtcCompileProgram", (void*, int, const char* const*))                         \
+  apply(LogSize, "nvrtcGetProgramLogSize", (void*, std::size_t*))                                 \
+  apply(Log, "nvrtcGetProgramLog", (void*, char*))                                                \
+  apply(PtxSize, "nvrtcGetPTXSize", (void*, std::size_t*))                                        \
+  apply(Ptx, "nvrtcGetPTX", (void*, char*))                                                       \
+  apply(CubinSize, "nvrtcGetCUBINSize", (void*, std::size_t*))                                    \
+  apply(Cubin, "nvrtcGetCUBIN", (void*, char*))
+// clang-format on
 
 /// The compiler and what it can compile for.
 class Nvrtc {
