@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/registry.hpp"
 
+#include "backends/cuda/cuda_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 
@@ -9,6 +10,8 @@ namespace salvo::backends {
 
 std::vector<std::unique_ptr<runtime::Backend>> built_in() {
   std::vector<std::unique_ptr<runtime::Backend>> all;
+  all.push_back(cuda::make_ptx_backend());
+  all.push_back(cuda::make_c_backend());
   all.push_back(opencl::make_backend());
   all.push_back(interpreter::make_backend());
   return all;

@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
+#include "codegen/ptx/emitter.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen {
@@ -24,7 +26,11 @@ std::string c_source(const ir::Kernel& kernel) {
   return c_family::print(kernel, dialect(), {}).code;
 }
 
+std::string ptx_source(const ir::Kernel& kernel) { return ptx::emit(kernel, {}).code; }
+
 constexpr std::array kTargets{
+    Target{"CUDA/PTX", ptx_source},
+    Target{"CUDA/C", c_source<c_family::cuda_dialect>},
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
 };
 

@@ -94,6 +94,8 @@ TEST_P(Atomics, SharedMemoryCountsABlock) {
   const ValueId one = k.cast(type(), k.constant_i32(1));
   k.atomic(Op::AtomicAdd, bins, {bin, one});
   if (!ir::is_float(type())) {
+    // Apart from the sums: a maximum taken among them would depend on the threads' order.
+    k.statement(Op::Barrier);
     k.atomic(Op::AtomicMax, bins, {k.constant_i32(3), k.cast(type(), t)});
   }
   k.statement(Op::Barrier);

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "passes/expand_math.hpp"
+
 namespace salvo::conformance {
 namespace {
 
@@ -18,7 +20,12 @@ struct Exception {
   std::string_view reason;
 };
 
+constexpr std::string_view kFlushes =
+    "adding to an f32 in global memory takes denormals for zero, as the PTX specification says";
+
 constexpr Exception kExceptions[] = {
+    {"CUDA/PTX", "", "Atomics.EachReturnsTheOldValueAndLeavesTheNew_f32", kFlushes},
+    {"CUDA/C", "", "Atomics.EachReturnsTheOldValueAndLeavesTheNew_f32", kFlushes},
     {"OpenCL", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
 };
@@ -29,6 +36,20 @@ const std::map<Op, double> kOpenclUlps{
     {Op::Acos, 4},  {Op::Atan, 5},  {Op::Atan2, 6}, {Op::Sinh, 4},  {Op::Cosh, 4},  {Op::Tanh, 5},
     {Op::Exp, 3},   {Op::Exp2, 3},  {Op::Expm1, 3}, {Op::Log, 3},   {Op::Log2, 3},  {Op::Log10, 3},
     {Op::Log1p, 2}, {Op::Pow, 16},  {Op::Hypot, 4},
+};
+
+/// The CUDA C++ programming guide's table of maximum errors, without fast math.
+const std::map<Op, double> kCudaSingleUlps{
+    {Op::Rsqrt, 2}, {Op::Cbrt, 1},  {Op::Sin, 2},  {Op::Cos, 2},  {Op::Tan, 4},   {Op::Asin, 2},
+    {Op::Acos, 2},  {Op::Atan, 2},  {Op::Atan2, 3}, {Op::Sinh, 3}, {Op::Cosh, 2},  {Op::Tanh, 2},
+    {Op::Exp, 2},   {Op::Exp2, 2},  {Op::Expm1, 1}, {Op::Log, 1},  {Op::Log2, 1},  {Op::Log10, 2},
+    {Op::Log1p, 1}, {Op::Pow, 4},   {Op::Hypot, 3},
+};
+const std::map<Op, double> kCudaDoubleUlps{
+    {Op::Rsqrt, 1}, {Op::Cbrt, 1},  {Op::Sin, 2},  {Op::Cos, 2},  {Op::Tan, 2},   {Op::Asin, 2},
+    {Op::Acos, 2},  {Op::Atan, 2},  {Op::Atan2, 2}, {Op::Sinh, 2}, {Op::Cosh, 1},  {Op::Tanh, 1},
+    {Op::Exp, 1},   {Op::Exp2, 1},  {Op::Expm1, 1}, {Op::Log, 1},  {Op::Log2, 1},  {Op::Log10, 1},
+    {Op::Log1p, 1}, {Op::Pow, 2},   {Op::Hypot, 2},
 };
 
 /// On F64 the interpreter calls the host's libm; glibc states these for x86-64, the rest is 1.
@@ -58,15 +79,46 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
+  if (subject.backend == "CUDA/C") {
+    return {"CUDA C",
+            "extern \"C\" __global__ void scaled(int* x, float scale, int offset) {\n"
+            "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  x[i] = (int)(scale * i) + offset;\n"
+            "}\n",
+            "scaled",
+            {}};
+  }
+  if (subject.backend == "CUDA/PTX") {
+    return {"PTX",
+            ".version 6.3\n.target sm_70\n.address_size 64\n"
+            ".visible .entry scaled(.param .u64 x, .param .f32 scale, .param .u32 offset)\n{\n"
+            "  .reg .b32 %r<8>;\n  .reg .f32 %f<4>;\n  .reg .b64 %rd<4>;\n"
+            "  ld.param.u64 %rd0, [x];\n  ld.param.f32 %f0, [scale];\n"
+            "  ld.param.u32 %r0, [offset];\n  cvta.to.global.u64 %rd1, %rd0;\n"
+            "  mov.u32 %r1, %ctaid.x;\n  mov.u32 %r2, %ntid.x;\n  mov.u32 %r3, %tid.x;\n"
+            "  mad.lo.s32 %r4, %r1, %r2, %r3;\n  cvt.rn.f32.s32 %f1, %r4;\n"
+            "  mul.rn.f32 %f2, %f0, %f1;\n  cvt.rzi.s32.f32 %r5, %f2;\n"
+            "  add.s32 %r6, %r5, %r0;\n  mad.wide.s32 %rd2, %r4, 4, %rd1;\n"
+            "  st.global.u32 [%rd2], %r6;\n  ret;\n}\n",
+            "scaled",
+            {}};
+  }
   throw std::logic_error("no source is given for " + subject.backend);
 }
 
 double ulp_bound(const Subject& subject, Op function, ir::Scalar type) {
-  if (subject.backend != "OpenCL") {
+  const bool wide = type == ir::Scalar::F64;
+  double bound = 0;
+  if (subject.backend == "OpenCL") {
+    bound = kOpenclUlps.at(function);
+  } else if (subject.backend == "CUDA/C") {
+    bound = (wide ? kCudaDoubleUlps : kCudaSingleUlps).at(function);
+  } else if (subject.backend == "CUDA/PTX") {
+    bound = passes::math_ulps(function, type);
+  } else {
     throw std::logic_error("no bounds are stated for " + subject.backend);
   }
-  double bound = kOpenclUlps.at(function);
-  if (type == ir::Scalar::F64) {
+  if (wide) {
     const auto host = kHostUlps.find(function);
     bound += host == kHostUlps.end() ? 1 : host->second;
   }

@@ -8,7 +8,7 @@
 
 namespace salvo::conformance {
 
-/// Why `test` ("Suite.Name") must fail on the device, or empty. Such a test still runs: it is
+/// Why `test` ("Suite.Name", or "Suite.Name_f32") must fail on the device, or empty. Such a test still runs: it is
 /// reported as skipped with the reason while it fails, and as an error once it passes.
 std::string_view expected_failure(const Subject& subject, std::string_view test);
 

@@ -103,13 +103,14 @@ std::vector<std::string> failures(const Subject& subject, const Case& what) {
 
 }  // namespace
 
-std::string test_name() {
-  // "On/Arithmetic.Adds/OpenCL0_f32" -> "Arithmetic.Adds"
+std::string test_name(const Subject& subject) {
+  // "On/Arithmetic.Adds/OpenCL0_f32" on OpenCL0 -> "Arithmetic.Adds_f32"
   const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
   std::string suite = info->test_suite_name();
-  std::string test = info->name();
+  const std::string test = info->name();
   suite.erase(0, suite.find('/') + 1);
-  return suite + "." + test.substr(0, test.find('/'));
+  const std::size_t parameter = test.find('/');
+  return suite + "." + test.substr(0, parameter) + test.substr(parameter + 1 + subject.label.size());
 }
 
 std::vector<Bytes> run(runtime::DeviceDriver& driver, const Case& what) {
@@ -185,7 +186,7 @@ void check_case(const Subject& subject, const Case& what) {
   }
 
   const std::vector<std::string> wrong = failures(subject, what);
-  const std::string_view reason = expected_failure(subject, test_name());
+  const std::string_view reason = expected_failure(subject, test_name(subject));
   if (reason.empty()) {
     EXPECT_TRUE(wrong.empty()) << fmt::format("{}", fmt::join(wrong, "\n")) << "\n"
                                << ir::print(what.kernel) << "\n"

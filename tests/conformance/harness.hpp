@@ -87,8 +87,8 @@ std::vector<std::string> differences(const Case& what, const std::vector<Bytes>&
 /// What the kernel needs and the device lacks; empty if nothing.
 std::string lacking(const DeviceProperties& device, const ir::Kernel& kernel);
 
-/// The running test as lists name it: "Suite.Name".
-std::string test_name();
+/// The running test as lists name it: "Suite.Name", or "Suite.Name_f32" where it is for a type.
+std::string test_name(const Subject& subject);
 
 /// Checks a case on a device against the interpreter. On a device that lacks what the kernel needs,
 /// checks that the kernel is refused by name, and skips.

@@ -34,11 +34,11 @@ class Streams : public OnDevice {
       body();
     } catch (const Error& error) {
       if (error.code() != Errc::unsupported) throw;
-      const std::string_view reason = expected_failure(subject(), test_name());
+      const std::string_view reason = expected_failure(subject(), test_name(subject()));
       ASSERT_FALSE(reason.empty()) << error.what();
       GTEST_SKIP() << reason;
     }
-    ASSERT_TRUE(expected_failure(subject(), test_name()).empty()) << "works, though listed as lacking";
+    ASSERT_TRUE(expected_failure(subject(), test_name(subject())).empty()) << "works, though listed as lacking";
   }
 
   std::unique_ptr<runtime::Executable> increments(std::int32_t rounds) {

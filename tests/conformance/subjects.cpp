@@ -2,14 +2,24 @@
 // SPDX-License-Identifier: MIT
 #include "conformance/subjects.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 
+#include "backends/cuda/cuda_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 
 namespace salvo::conformance {
 namespace {
+
+/// Names of tests are letters and digits: "CUDAPTX".
+std::string label_of(const std::string& backend) {
+  std::string label;
+  std::copy_if(backend.begin(), backend.end(), std::back_inserter(label),
+               [](char c) { return c != '/'; });
+  return label;
+}
 
 struct Found {
   std::vector<std::unique_ptr<runtime::Backend>> backends;
@@ -18,12 +28,14 @@ struct Found {
   std::vector<std::string> missing;
 
   Found() {
+    backends.push_back(backends::cuda::make_ptx_backend());
+    backends.push_back(backends::cuda::make_c_backend());
     backends.push_back(backends::opencl::make_backend());
     for (const auto& backend : backends) {
       auto opened = backend->open();
       const std::string name(backend->name());
       for (std::size_t i = 0; i < opened.size(); ++i) {
-        subjects.push_back({name, name + std::to_string(i), opened[i].get()});
+        subjects.push_back({name, label_of(name) + std::to_string(i), opened[i].get()});
       }
       if (backend->unavailable()) missing.push_back(name + ": " + backend->unavailable()->reason);
       std::move(opened.begin(), opened.end(), std::back_inserter(drivers));

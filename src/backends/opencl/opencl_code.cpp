@@ -89,7 +89,8 @@ runtime::Program OpenclDevice::translate(const ir::Kernel& kernel,
       runs_serially(kernel)
           ? codegen::c_family::print(passes::serialize_block(kernel), dialect, print)
           : codegen::c_family::print(kernel, dialect, print);
-  runtime::Program program{std::move(entry), std::move(code), {}, kernel.name};
+  // -w: PoCL's compiler prints warnings on the program's own stderr.
+  runtime::Program program{std::move(entry), std::move(code), {"-w"}, kernel.name};
   // No -cl-mad-enable, -cl-fast-relaxed-math or -cl-unsafe-math-optimizations, ever: they override
   // the pragma that keeps multiplies and adds apart.
   if (facts_.offers_exact_divide_sqrt) {

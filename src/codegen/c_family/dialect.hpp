@@ -74,6 +74,9 @@ class Dialect {
   virtual std::string_view memory_type(ir::Scalar type) const = 0;  // any type: in memory
   /// `type` in an address space: "global float".
   virtual std::string in_space(ir::Space space, std::string_view type) const = 0;
+  /// A shared or local array of constant size, as a statement.
+  virtual std::string declare_array(ir::Space space, std::string_view type, std::string_view name,
+                                    std::uint32_t count) const;
   virtual std::string constant(ir::Scalar type, std::uint64_t bits) const = 0;
   virtual std::string bitcast(ir::Scalar to, ir::Scalar from, std::string_view value) const = 0;
   /// Float to integer of a value that is not NaN, saturating.

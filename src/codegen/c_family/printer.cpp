@@ -156,11 +156,12 @@ class Printer {
       memories_.emplace_back();
       if (memory.space == Space::Global) continue;
       memories_[id] = names_.fresh(memory.name);
-      const std::string type = dialect_.in_space(memory.space, element_of(id).type);
       if (memory.space == Space::Local || memory.count > 0) {
-        signature.prologue.push_back(fmt::format("{} {}[{}];", type, memories_[id], memory.count));
+        signature.prologue.push_back(dialect_.declare_array(memory.space, element_of(id).type,
+                                                            memories_[id], memory.count));
         continue;
       }
+      const std::string type = dialect_.in_space(memory.space, element_of(id).type);
       signature.prologue.push_back(
           fmt::format("{0}* {1} = ({0}*){2};", type, memories_[id],
                       dialect_.declare_dynamic_shared(names_, signature)));
@@ -273,9 +274,17 @@ class Printer {
     block(id);
   }
 
+  /// So that profilers and sanitizers point at the author's lines.
+  void line_directive(const Node& node) {
+    if (!options_.line_directives || node.location >= kernel_.locations.size()) return;
+    const ir::Location& location = kernel_.locations[node.location];
+    body_ += fmt::format("#line {} \"{}\"\n", location.line, location.file);
+  }
+
   void statement(ValueId id) {
     const Node& node = kernel_.node(id);
     if (ir::is_leaf(node.op)) return;
+    line_directive(node);
     if (ir::is_pure(node.op)) {
       return define(id, expression(kernel_, node, operands(node), dialect_, helpers_));
     }
@@ -401,6 +410,11 @@ class Printer {
 };
 
 }  // namespace
+
+std::string Dialect::declare_array(ir::Space space, std::string_view type, std::string_view name,
+                                   std::uint32_t count) const {
+  return fmt::format("{} {}[{}];", in_space(space, type), name, count);
+}
 
 Bound Dialect::pick(const Declared& declared, std::string_view slot) const {
   Bound chosen;

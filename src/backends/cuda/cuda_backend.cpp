@@ -1,0 +1,159 @@
+// The two CUDA backends: PTX written here, and CUDA C++ compiled by NVRTC.
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/cuda_backend.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cuda/cuda_device.hpp"
+#include "backends/cuda/cuda_drivers.hpp"
+#include "codegen/c_family/cuda_dialect.hpp"
+#include "codegen/c_family/printer.hpp"
+#include "codegen/ptx/emitter.hpp"
+
+namespace salvo::backends::cuda {
+namespace {
+
+class PtxDevice final : public CudaDevice {
+ public:
+  PtxDevice(const Api& api, const DeviceFacts& facts) : CudaDevice(api, facts, kPtxName) {}
+
+  runtime::Program translate(const ir::Kernel& kernel,
+                             const runtime::TranslateOptions& options) const override {
+    codegen::ptx::EmitOptions emit;
+    emit.contraction = options.device_contraction;
+    emit.may_alias = options.may_alias;
+    emit.target = codegen::ptx::target_for(facts().driver_version, facts().capability);
+    auto [entry, code] = codegen::ptx::emit(kernel, emit);
+    return {std::move(entry), std::move(code), {}, kernel.name};
+  }
+
+  std::string build_identity() const override {
+    return fmt::format("{}; driver assembler", facts().properties.platform);
+  }
+
+ protected:
+  Image compile(const runtime::Program& program) const override {
+    return assemble(program.code, program.name);
+  }
+  std::string_view language() const noexcept override { return "PTX"; }
+};
+
+class CDevice final : public CudaDevice {
+ public:
+  CDevice(const Api& api, const DeviceFacts& facts, const Nvrtc& nvrtc)
+      : CudaDevice(api, with_limits(facts, nvrtc), kCName), nvrtc_(nvrtc) {}
+
+  runtime::Program translate(const ir::Kernel& kernel,
+                             const runtime::TranslateOptions& options) const override {
+    const codegen::c_family::PrintOptions print{.contraction = options.device_contraction,
+                                                .line_directives = true,
+                                                .may_alias = options.may_alias};
+    auto [entry, code] = codegen::c_family::print(kernel, codegen::c_family::cuda_dialect(), print);
+    const int arch = nvrtc_.arch_for(facts().capability);
+    // The last --fmad wins.
+    return {std::move(entry),
+            std::move(code),
+            {"--std=c++17", "--generate-line-info",
+             fmt::format("--gpu-architecture={}_{}", arch == facts().capability ? "sm" : "compute",
+                         arch),
+             fmt::format("--fmad={}", options.device_contraction)},
+            kernel.name};
+  }
+
+  std::string build_identity() const override {
+    return fmt::format("{}; NVRTC {}", facts().properties.platform, nvrtc_.version());
+  }
+
+ protected:
+  Image compile(const runtime::Program& program) const override {
+    const std::string result = nvrtc_.compile(program.code, program.name + ".cu", program.options);
+    // For a chip newer than the compiler that is PTX, which the driver assembles.
+    if (!result.starts_with("\x7f"
+                            "ELF"))
+      return assemble(result.c_str(), program.name);
+    const auto* first = reinterpret_cast<const std::byte*>(result.data());
+    return Image(first, first + result.size());
+  }
+  std::string_view language() const noexcept override { return "CUDA C"; }
+
+ private:
+  static DeviceFacts with_limits(DeviceFacts facts, const Nvrtc& nvrtc) {
+    if (nvrtc.version() < 12010) facts.properties.parameter_bytes = kSmallParameterBytes;
+    return facts;
+  }
+
+  const Nvrtc& nvrtc_;
+};
+
+using Open = std::function<std::unique_ptr<runtime::DeviceDriver>(Drivers&, const DeviceFacts&)>;
+
+class CudaBackend final : public runtime::Backend {
+ public:
+  CudaBackend(std::string_view name, Open open) : name_(name), open_(std::move(open)) {}
+
+  std::string_view name() const noexcept override { return name_; }
+  bool is_jit() const noexcept override { return true; }
+
+  std::vector<std::unique_ptr<runtime::DeviceDriver>> open() override {
+    Drivers& drivers = Drivers::instance();
+    std::vector<std::unique_ptr<runtime::DeviceDriver>> opened;
+    auto [devices, reasons] = drivers.devices();
+    for (const DeviceFacts& facts : devices) {
+      try {
+        opened.push_back(open_(drivers, facts));
+      } catch (const Error& error) {
+        reasons.push_back(fmt::format("{}: {}", facts.properties.name, error.what()));
+      }
+    }
+    unavailable_.reset();
+    if (opened.empty()) {
+      unavailable_ = runtime::Unavailable{fmt::format("{}", fmt::join(reasons, "; "))};
+    }
+    return opened;
+  }
+
+  const std::optional<runtime::Unavailable>& unavailable() const noexcept override {
+    return unavailable_;
+  }
+
+ private:
+  std::string_view name_;
+  Open open_;
+  std::optional<runtime::Unavailable> unavailable_;
+};
+
+std::unique_ptr<runtime::DeviceDriver> open_c(Drivers& drivers, const DeviceFacts& facts) {
+  const auto refuse = [](std::string message) {
+    throw Error(Error::Details{.code = Errc::backend_unavailable,
+                               .message = std::move(message),
+                               .backend = std::string(kCName),
+                               .operation = "load NVRTC"});
+  };
+  if (const std::string reason = drivers.load_compiler(); !reason.empty()) refuse(reason);
+  const Nvrtc& nvrtc = drivers.compiler();
+  if (nvrtc.arch_for(facts.capability) == 0) {
+    refuse(fmt::format("{} compiles for no architecture up to {}", nvrtc.library_name(),
+                       facts.properties.platform));
+  }
+  return std::make_unique<CDevice>(drivers.api(), facts, nvrtc);
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::Backend> make_ptx_backend() {
+  return std::make_unique<CudaBackend>(kPtxName, [](Drivers& drivers, const DeviceFacts& facts) {
+    return std::make_unique<PtxDevice>(drivers.api(), facts);
+  });
+}
+
+std::unique_ptr<runtime::Backend> make_c_backend() {
+  return std::make_unique<CudaBackend>(kCName, open_c);
+}
+
+}  // namespace salvo::backends::cuda

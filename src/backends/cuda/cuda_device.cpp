@@ -1,0 +1,336 @@
+// One CUDA device: context, memory, streams, launches. Both CUDA backends stand on it.
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/cuda_device.hpp"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace salvo::backends::cuda {
+namespace {
+
+using runtime::Buffer;
+using runtime::HostBlock;
+
+Stream stream_of(runtime::Queue& queue) {
+  return static_cast<CudaQueue&>(queue).get();
+}
+EventHandle handle_of(runtime::Event& event) {
+  return static_cast<CudaEvent&>(event).get();
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend)
+    : reporter_(api, backend), facts_(facts), context_(reporter_, facts.ordinal) {
+  const Current current(reporter_, context_.get());
+  queue_ = std::make_unique<CudaQueue>(reporter_, context_.get(), 0);
+  if (!facts_.pools) return;
+  memory_queue_ = std::make_unique<CudaQueue>(reporter_, context_.get(), 0);
+  PoolProperties properties;
+  properties.location.id = facts_.ordinal;
+  reporter_.check(api.PoolCreate(&pool_, &properties), "cuMemPoolCreate",
+                  Errc::backend_unavailable);
+  // What is freed stays with the pool: asking the system for memory stops the device.
+  std::uint64_t keep = ~std::uint64_t{0};
+  reporter_.check(api.PoolSet(pool_, kPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute",
+                  Errc::backend_unavailable);
+}
+
+CudaDevice::~CudaDevice() {
+  const Current current(reporter_, context_.get());
+  if (pool_) reporter_.api().PoolDestroy(pool_);
+}
+
+// Memory.
+
+Address CudaDevice::allocate_pooled(std::size_t bytes) {
+  const Api& api = reporter_.api();
+  Address address = 0;
+  Result status = api.PoolAlloc(&address, bytes, pool_, memory_queue_->get());
+  if (status != kSuccess) {
+    // The pool may hold the memory in pieces too small.
+    reporter_.check(api.StreamSynchronize(memory_queue_->get()), "cuStreamSynchronize",
+                    Errc::device_lost);
+    reporter_.check(api.PoolTrim(pool_, 0), "cuMemPoolTrimTo", Errc::device_lost);
+    status = api.PoolAlloc(&address, bytes, pool_, memory_queue_->get());
+  }
+  reporter_.check(status, "cuMemAllocFromPoolAsync", Errc::out_of_memory);
+  // Other streams may use the memory from here on.
+  reporter_.check(api.StreamSynchronize(memory_queue_->get()), "cuStreamSynchronize",
+                  Errc::device_lost);
+  return address;
+}
+
+Buffer CudaDevice::allocate(std::size_t bytes) {
+  const Current current(reporter_, context_.get());
+  if (bytes > facts_.properties.memory_bytes) {
+    reporter_.fail(Errc::out_of_memory, "cuMemAlloc",
+                   fmt::format("{} bytes were asked for and {} has {}", bytes,
+                               facts_.properties.name, facts_.properties.memory_bytes));
+  }
+  Address address = 0;
+  if (pool_) {
+    address = allocate_pooled(bytes);
+  } else {
+    reporter_.check(reporter_.api().MemAlloc(&address, bytes), "cuMemAlloc", Errc::out_of_memory);
+  }
+  return {static_cast<std::uintptr_t>(address), bytes, address};
+}
+
+void CudaDevice::release(Buffer buffer) noexcept {
+  if (!buffer) return;
+  const Current current(reporter_, context_.get());
+  if (pool_) {
+    reporter_.api().PoolFree(buffer.address, memory_queue_->get());
+  } else {
+    reporter_.api().MemFree(buffer.address);
+  }
+}
+
+// Code.
+
+CudaDevice::Image CudaDevice::assemble(const std::string& ptx, const std::string& name) const {
+  // Anything else the driver takes for a binary, and then says nothing of the text.
+  if (ptx.find(".version") == std::string::npos) {
+    throw Error(Error::Details{.code = Errc::compile_failed,
+                               .message = "PTX names its .version, and this text does not",
+                               .backend = std::string(reporter_.backend()),
+                               .operation = "cuLinkAddData",
+                               .log = ptx.substr(0, 200)});
+  }
+  const Current current(reporter_, context_.get());
+  const Api& api = reporter_.api();
+  std::array<char, 8192> log{};
+  std::array options{static_cast<int>(JitOption::error_log),
+                     static_cast<int>(JitOption::error_log_bytes),
+                     static_cast<int>(JitOption::line_info)};
+  std::array<void*, 3> values{log.data(), reinterpret_cast<void*>(log.size() - 1),
+                              reinterpret_cast<void*>(std::uintptr_t{1})};
+  Linker linker = nullptr;
+  reporter_.check(
+      api.LinkCreate(static_cast<unsigned>(options.size()), options.data(), values.data(), &linker),
+      "cuLinkCreate", Errc::compile_failed);
+  const auto destroy = [&](Linker handle) { api.LinkDestroy(handle); };
+  const std::unique_ptr<CUlinkState_st, decltype(destroy)> owner(linker, destroy);
+
+  std::string text = ptx;  // the driver's parameter is not const
+  Result status = api.LinkAdd(linker, kLinkInputPtx, text.data(), text.size() + 1, name.c_str(), 0,
+                              nullptr, nullptr);
+  if (status != kSuccess) reporter_.fail(status, "cuLinkAddData", Errc::compile_failed, log.data());
+  void* code = nullptr;
+  std::size_t bytes = 0;
+  status = api.LinkComplete(linker, &code, &bytes);
+  if (status != kSuccess)
+    reporter_.fail(status, "cuLinkComplete", Errc::compile_failed, log.data());
+  const auto* first = static_cast<const std::byte*>(code);
+  return Image(first, first + bytes);
+}
+
+std::unique_ptr<runtime::Executable> CudaDevice::build(const ir::Kernel& kernel,
+                                                       const runtime::Program& program,
+                                                       std::span<const std::byte> cached) {
+  Image image = cached.empty() ? compile(program) : Image(cached.begin(), cached.end());
+  const Current current(reporter_, context_.get());
+  auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
+  executable->find(program.entry.c_str(), facts_);
+  executable->parameters.emplace(kernel);
+  executable->block.resize(executable->parameters->bytes());
+  return executable;
+}
+
+std::unique_ptr<runtime::Executable> CudaDevice::build_source(const runtime::UserSource& source) {
+  if (source.language != language() && source.language != "PTX") {
+    reporter_.fail(Errc::unsupported, "compile user source",
+                   fmt::format("{} compiles {} and PTX, not {}", reporter_.backend(), language(),
+                               source.language));
+  }
+  const runtime::Program program{source.entry, source.code, source.options, source.entry};
+  Image image = source.language == "PTX" ? assemble(source.code, source.entry) : compile(program);
+  const Current current(reporter_, context_.get());
+  auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
+  executable->find(source.entry.c_str(), facts_);
+  return executable;
+}
+
+std::uint32_t CudaDevice::preferred_block(const runtime::Executable* executable) const {
+  return executable ? static_cast<const CudaExecutable*>(executable)->preferred_block() : 0;
+}
+
+runtime::ParameterCost CudaDevice::parameter_cost(const ir::Kernel& kernel) const {
+  return cuda::parameter_cost(kernel);
+}
+
+// Work.
+
+void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
+                        const runtime::LaunchShape& shape,
+                        std::span<const runtime::Argument> arguments) {
+  auto& code = static_cast<CudaExecutable&>(executable);
+  // What tells the driver that a block follows, not an array of pointers.
+  void* const kPointer = reinterpret_cast<void*>(std::uintptr_t{1});
+  void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});
+  std::size_t bytes = 0;
+  std::array<void*, 5> block{};
+  std::vector<std::uint64_t> words;
+  std::vector<void*> pointers;
+  if (code.parameters) {
+    if (arguments.size() != code.parameters->arguments()) {
+      reporter_.fail(Errc::invalid_argument, "launch",
+                     fmt::format("the kernel takes {} arguments, not {}",
+                                 code.parameters->arguments(), arguments.size()));
+    }
+    code.parameters->fill(arguments, code.block.data());
+    bytes = code.block.size();
+    block = {kPointer, code.block.data(), kSize, &bytes, nullptr};
+  } else {
+    for (const runtime::Argument& argument : arguments) {
+      words.push_back(argument.buffer ? argument.buffer.address + argument.byte_offset
+                                      : argument.bits);
+    }
+    for (std::uint64_t& word : words) pointers.push_back(&word);
+  }
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().Launch(code.kernel(), shape.grid[0], shape.grid[1], shape.grid[2],
+                                         shape.block[0], shape.block[1], shape.block[2],
+                                         shape.dynamic_shared_bytes, stream_of(queue),
+                                         code.parameters ? nullptr : pointers.data(),
+                                         code.parameters ? block.data() : nullptr),
+                  "cuLaunchKernel", Errc::launch_failed);
+}
+
+void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
+                       std::size_t bytes) {
+  if (bytes == 0) return;
+  const Current current(reporter_, context_.get());
+  reporter_.check(
+      reporter_.api().CopyToDevice(to.address + offset, source, bytes, stream_of(queue)),
+      "cuMemcpyHtoDAsync", Errc::transfer_failed);
+  // The driver has staged pageable bytes when it returns; pinned ones it still reads.
+  if (pinned_blocks_.load(std::memory_order_relaxed) != 0) finish(queue);
+}
+
+void CudaDevice::read(runtime::Queue& queue, void* target, Buffer from, std::size_t offset,
+                      std::size_t bytes) {
+  if (bytes == 0) return;
+  const Current current(reporter_, context_.get());
+  reporter_.check(
+      reporter_.api().CopyToHost(target, from.address + offset, bytes, stream_of(queue)),
+      "cuMemcpyDtoHAsync", Errc::transfer_failed);
+  finish(queue);
+}
+
+void CudaDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, Buffer from,
+                      std::size_t from_offset, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().CopyWithin(to.address + to_offset, from.address + from_offset,
+                                             bytes, stream_of(queue)),
+                  "cuMemcpyDtoDAsync", Errc::transfer_failed);
+}
+
+void CudaDevice::submit(runtime::Queue&) {}  // the device starts on a launch when it is made
+
+void CudaDevice::finish(runtime::Queue& queue) {
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().StreamSynchronize(stream_of(queue)), "cuStreamSynchronize",
+                  Errc::launch_failed);
+}
+
+// Streams and events.
+
+std::unique_ptr<runtime::Queue> CudaDevice::make_queue(int priority) {
+  return std::make_unique<CudaQueue>(reporter_, context_.get(), priority);
+}
+
+std::unique_ptr<runtime::Event> CudaDevice::make_event() {
+  return std::make_unique<CudaEvent>(reporter_, context_.get());
+}
+
+void CudaDevice::record(runtime::Queue& queue, runtime::Event& event) {
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().EventRecord(handle_of(event), stream_of(queue)), "cuEventRecord",
+                  Errc::launch_failed);
+}
+
+void CudaDevice::wait(runtime::Queue& queue, runtime::Event& event) {
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().StreamWait(stream_of(queue), handle_of(event), 0),
+                  "cuStreamWaitEvent", Errc::launch_failed);
+}
+
+void CudaDevice::wait(runtime::Event& event) {
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().EventSynchronize(handle_of(event)), "cuEventSynchronize",
+                  Errc::launch_failed);
+}
+
+bool CudaDevice::reached(runtime::Event& event) {
+  const Current current(reporter_, context_.get());
+  const Result status = reporter_.api().EventQuery(handle_of(event));
+  if (status == kNotReady) return false;
+  reporter_.check(status, "cuEventQuery", Errc::launch_failed);
+  return true;
+}
+
+double CudaDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
+  const Current current(reporter_, context_.get());
+  wait(first);
+  wait(second);
+  float milliseconds = 0;
+  reporter_.check(reporter_.api().EventElapsed(&milliseconds, handle_of(first), handle_of(second)),
+                  "cuEventElapsedTime", Errc::launch_failed);
+  return milliseconds;
+}
+
+// Host memory the device reaches.
+
+HostBlock CudaDevice::allocate_host(std::size_t bytes) {
+  const Current current(reporter_, context_.get());
+  HostBlock block{nullptr, bytes, 0};
+  reporter_.check(reporter_.api().HostAlloc(&block.data, bytes, kHostPortable), "cuMemHostAlloc",
+                  Errc::out_of_memory);
+  ++pinned_blocks_;
+  return block;
+}
+
+void CudaDevice::release_host(HostBlock block) noexcept {
+  if (!block.data) return;
+  const Current current(reporter_, context_.get());
+  reporter_.api().HostFree(block.data);
+  --pinned_blocks_;
+}
+
+HostBlock CudaDevice::register_host(void* data, std::size_t bytes) {
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().HostRegister(data, bytes, kHostPortable), "cuMemHostRegister",
+                  Errc::out_of_memory);
+  ++pinned_blocks_;
+  return {data, bytes, 0};
+}
+
+void CudaDevice::unregister_host(HostBlock block) noexcept {
+  const Current current(reporter_, context_.get());
+  reporter_.api().HostUnregister(block.data);
+  --pinned_blocks_;
+}
+
+void CudaDevice::write_async(runtime::Queue& queue, Buffer to, std::size_t offset,
+                             const HostBlock& from, std::size_t from_offset, std::size_t bytes) {
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().CopyToDevice(
+                      to.address + offset, static_cast<const std::byte*>(from.data) + from_offset,
+                      bytes, stream_of(queue)),
+                  "cuMemcpyHtoDAsync", Errc::transfer_failed);
+}
+
+void CudaDevice::read_async(runtime::Queue& queue, const HostBlock& to, std::size_t to_offset,
+                            Buffer from, std::size_t offset, std::size_t bytes) {
+  const Current current(reporter_, context_.get());
+  reporter_.check(reporter_.api().CopyToHost(static_cast<std::byte*>(to.data) + to_offset,
+                                             from.address + offset, bytes, stream_of(queue)),
+                  "cuMemcpyDtoHAsync", Errc::transfer_failed);
+}
+
+}  // namespace salvo::backends::cuda

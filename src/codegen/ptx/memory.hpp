@@ -1,0 +1,37 @@
+// PTX for loads, stores and atomics.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "codegen/ptx/arithmetic.hpp"
+
+namespace salvo::codegen::ptx {
+
+/// An element leaf in memory.
+struct Place {
+  ir::Scalar type = ir::Scalar::F32;  // as stored
+  std::string space;                  // "global", "shared", "local", "param"
+  std::string address;                // "%rd3+8"
+  bool constant = false;              // nothing writes it while the kernel runs
+};
+
+class MemoryAccess {
+ public:
+  MemoryAccess(Writer& writer, Arithmetic& arithmetic) : to_(writer), arithmetic_(arithmetic) {}
+
+  /// The value, in its compute type.
+  std::string load(const Place& place);
+  void store(const Place& place, const std::string& value);
+  /// `operands`: value, or expected and desired. The old value.
+  std::string atomic(ir::Op op, const Place& place, std::span<const std::string> operands);
+
+ private:
+  std::string bf16_bits(const std::string& value);
+
+  Writer& to_;
+  Arithmetic& arithmetic_;
+};
+
+}  // namespace salvo::codegen::ptx

@@ -1,0 +1,148 @@
+// PTX text: rounding on every float operation, tables, read-only loads, lines; ptxas takes it all.
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "codegen/ptx/emitter.hpp"
+#include "unit/cuda_kernels.hpp"
+
+namespace salvo::codegen::ptx {
+namespace {
+
+using ir::Scalar;
+using test::all_float_operations;
+using test::everything_else;
+using test::through_a_table;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Instructions of floats that a later compiler could contract.
+std::vector<std::string> contractible(const std::string& code) {
+  static const std::regex kBare(
+      R"((^|\s)(add|sub|mul|mad|fma)(\.\w+)*\.(f16|f16x2|bf16|f32|f64|f32x2)\b)");
+  std::vector<std::string> found;
+  std::istringstream lines(code);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, kBare) && line.find(".rn") == std::string::npos)
+      found.push_back(line);
+  }
+  return found;
+}
+
+TEST(Ptx, EveryFloatOperationStatesItsRounding) {
+  for (Scalar type : {Scalar::F32, Scalar::F64}) {
+    const std::string code = emit(all_float_operations(type), {}).code;
+    EXPECT_THAT(contractible(code), testing::IsEmpty());
+    EXPECT_THAT(code, HasSubstr(fmt::format("mul.rn.{}", ir::name(type))));
+    EXPECT_THAT(code, Not(HasSubstr(".approx")));
+    EXPECT_THAT(code, Not(HasSubstr(".ftz")));
+    EXPECT_THAT(code, Not(HasSubstr("f32x2")));
+  }
+}
+
+TEST(Ptx, ModeDeviceLeavesTheRoundingOpen) {
+  EmitOptions options;
+  options.contraction = true;
+  const std::string code = emit(all_float_operations(Scalar::F32), options).code;
+  EXPECT_THAT(code, HasSubstr("mul.f32"));
+  EXPECT_THAT(code, HasSubstr("fma.rn.f32"));
+}
+
+TEST(Ptx, TablesStayInTheParameterSpace) {
+  const std::string code = emit(through_a_table(64), {}).code;
+  EXPECT_THAT(code, HasSubstr(".param .align 8 .b8 p0[512]"));
+  EXPECT_THAT(code, HasSubstr(".param .align 4 .b8 p1[256]"));
+  EXPECT_THAT(code, testing::ContainsRegex("ld.param.u64 %rd[0-9]+, \\[%rd[0-9]+\\]"));
+  EXPECT_THAT(code, Not(HasSubstr(".local")));
+}
+
+TEST(Ptx, ReadOnlyLoadsNeedProof) {
+  const ir::Kernel kernel = all_float_operations(Scalar::F32);
+  EXPECT_THAT(emit(kernel, {}).code, Not(HasSubstr("ld.global.nc")));
+  EmitOptions proved;
+  proved.may_alias = 0;
+  EXPECT_THAT(emit(kernel, proved).code, HasSubstr("ld.global.nc.f32"));
+  // A span that is written is never read that way.
+  EXPECT_THAT(emit(through_a_table(2), proved).code, Not(HasSubstr(".nc")));
+}
+
+TEST(Ptx, ShortLoopsOfKnownLengthAreWrittenOut) {
+  const auto loop = [](std::int32_t rounds, bool leaves) {
+    test::Shapes k("loop");
+    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
+    k.for_up(k.constant_i32(0), k.constant_i32(rounds), k.constant_i32(1), [&](ir::ValueId i) {
+      k.store(x, i, i);
+      if (leaves) k.statement(ir::Op::Break);
+    });
+    return emit(k.finish(), {}).code;
+  };
+  EXPECT_THAT(loop(16, false), Not(HasSubstr("bra")));
+  EXPECT_THAT(loop(1000, false), HasSubstr("bra"));
+  EXPECT_THAT(loop(16, true), HasSubstr("bra"));
+}
+
+TEST(Ptx, DivisionsByConstantsNeedNoTest) {
+  const auto divided = [](std::uint64_t by) {
+    test::Shapes k("divide");
+    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
+    const ir::ValueId i = k.position(ir::Op::GlobalIdx, 0);
+    k.store(x, i, k.op(ir::Op::Div, {k.load(x, i), k.constant(Scalar::I32, by)}));
+    return emit(k.finish(), {}).code;
+  };
+  EXPECT_THAT(divided(8), Not(HasSubstr("div.")));
+  EXPECT_THAT(divided(7), testing::ContainsRegex("div.s32 %r[0-9]+, %r[0-9]+, 7"));
+  EXPECT_THAT(divided(0xfffffffd), testing::ContainsRegex("div.s32 %r[0-9]+, %r[0-9]+, -3"));
+  EXPECT_THAT(divided(0), HasSubstr("setp.eq.b32"));
+  EXPECT_THAT(divided(0xffffffff), HasSubstr("setp.eq.b32"));
+}
+
+TEST(Ptx, LinesAreTheAuthors) {
+  const std::string code = emit(everything_else(), {}).code;
+  EXPECT_THAT(code, HasSubstr(".file 1 \"a.cpp\""));
+  EXPECT_THAT(code, HasSubstr(".file 2 \"b.cpp\""));
+  EXPECT_THAT(code, HasSubstr(".loc 1 12 0"));
+  EXPECT_THAT(code, HasSubstr(".loc 2 7 0"));
+}
+
+TEST(Ptx, OldDriversGetAnOlderLanguage) {
+  EXPECT_EQ(target_for(13000, 100).language, 81);
+  EXPECT_EQ(target_for(13000, 100).chip, 90);
+  EXPECT_EQ(target_for(13000, 86).chip, 86);
+  EXPECT_EQ(target_for(12000, 90).language, 63);
+  EXPECT_EQ(target_for(12000, 90).chip, 75);
+}
+
+TEST(Ptx, TheAssemblerTakesIt) {
+  const std::string ptxas =
+      std::filesystem::exists("/usr/local/cuda/bin/ptxas") ? "/usr/local/cuda/bin/ptxas" : "ptxas";
+  if (std::system((ptxas + " --version > /dev/null 2>&1").c_str()) != 0) {
+    GTEST_SKIP() << "ptxas is not installed";
+  }
+  const auto folder = std::filesystem::path(testing::TempDir()) / "salvo_ptx_test";
+  std::filesystem::create_directories(folder);
+  for (const ir::Kernel& kernel :
+       {all_float_operations(Scalar::F32), all_float_operations(Scalar::F64), everything_else(),
+        through_a_table(1), through_a_table(512)}) {
+    const auto file = folder / (kernel.name + ".ptx");
+    std::ofstream(file) << emit(kernel, {}).code;
+    const std::string command =
+        fmt::format("{} -arch=sm_90 -lineinfo -o {}/out.cubin {} > {}/log 2>&1", ptxas,
+                    folder.string(), file.string(), folder.string());
+    std::ostringstream log;
+    const int status = std::system(command.c_str());
+    log << std::ifstream(folder / "log").rdbuf();
+    EXPECT_EQ(status, 0) << kernel.name << "\n" << log.str();
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace salvo::codegen::ptx
