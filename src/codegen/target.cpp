@@ -9,6 +9,7 @@
 
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
+#include "codegen/spirv/emitter.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen {
@@ -24,8 +25,13 @@ std::string c_source(const ir::Kernel& kernel) {
   return c_family::print(kernel, dialect(), {}).code;
 }
 
+std::string spirv_text(const ir::Kernel& kernel) {
+  return spirv::disassemble(spirv::emit(kernel, {}).words);
+}
+
 constexpr std::array kTargets{
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
+    Target{"Vulkan", spirv_text},
 };
 
 }  // namespace

@@ -118,7 +118,10 @@ std::vector<Bytes> run(runtime::DeviceDriver& driver, const Case& what) {
   std::vector<runtime::Argument> arguments;
   for (std::size_t i = 0; i < what.arguments.size(); ++i) {
     const Value& value = what.arguments[i];
-    arguments.push_back({buffers[value.shares.value_or(i)], value.offset, value.length, value.bits});
+    arguments.push_back({.buffer = buffers[value.shares.value_or(i)],
+                         .byte_offset = value.offset,
+                         .length = value.length,
+                         .bits = value.bits});
   }
   const runtime::Program program = driver.translate(what.kernel, what.options);
   const auto executable = driver.build(what.kernel, program, {});

@@ -7,6 +7,7 @@
 
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
+#include "backends/vulkan/vulkan_backend.hpp"
 
 namespace salvo::conformance {
 namespace {
@@ -19,6 +20,7 @@ struct Found {
 
   Found() {
     backends.push_back(backends::opencl::make_backend());
+    backends.push_back(backends::vulkan::make_backend({.validation = true}));
     for (const auto& backend : backends) {
       auto opened = backend->open();
       const std::string name(backend->name());
