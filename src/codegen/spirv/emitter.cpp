@@ -93,7 +93,8 @@ class Emitter {
     Id& variable = built_ins_[which];
     if (variable == 0) variable = m_.built_in3(which, name);
     return m_.createLoad(
-        m_.createAccessChain(spv::StorageClassInput, variable, {m_.u32(axis)}), spv::NoPrecision);
+        m_.part_of(spv::StorageClassInput, variable, m_.integer(32), {m_.u32(axis)}),
+        spv::NoPrecision);
   }
 
   Id block_dim(std::uint32_t axis) {

@@ -143,7 +143,8 @@ Memories::Leaf Memories::array_leaf(const ir::Node& node, Id index) {
   at.bits = stored_bits(m_.kernel().field_of(node).type);
   if (!shared) at.bits = std::max(at.bits, 32u);
   allow_small(at);
-  at.pointer = m_.createAccessChain(at.storage, array_of(node.memory, node.field), {index});
+  at.pointer = 
+      m_.part_of(at.storage, array_of(node.memory, node.field), m_.integer(at.bits), {index});
   return at;
 }
 
@@ -167,10 +168,10 @@ Memories::Leaf Memories::dynamic_leaf(const ir::Node& node, Id index) {
   at.storage = spv::StorageClassWorkgroup;
   const Id first = m_.emit(spv::OpShiftRightLogical, Scalar::U32,
                            {offset_of(node, index, Scalar::U32), m_.u32(2)});
-  at.pointer = m_.createAccessChain(at.storage, dynamic_words(), {first});
+  at.pointer = m_.part_of(at.storage, dynamic_words(), m_.integer(32), {first});
   if (stored_bits(field.type) == 64) {
     const Id next = m_.emit(spv::OpIAdd, Scalar::U32, {first, m_.u32(1)});
-    at.second = m_.createAccessChain(at.storage, dynamic_words(), {next});
+    at.second = m_.part_of(at.storage, dynamic_words(), m_.integer(32), {next});
   }
   return at;
 }

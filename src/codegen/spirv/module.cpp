@@ -121,6 +121,13 @@ void Module::begin_loop(spv::Block& merge, spv::Block& next, unsigned control) {
   createLoopMerge(&merge, &next, control, {});
 }
 
+Id Module::part_of(spv::StorageClass storage, Id variable, Id part,
+                   std::initializer_list<Id> path) {
+  std::vector<Id> operands{variable};
+  operands.insert(operands.end(), path);
+  return createOp(spv::OpAccessChain, makePointer(storage, part), operands);
+}
+
 Id Module::global(spv::StorageClass storage, Id type, const char* name) {
   const Id id = createVariable(spv::NoPrecision, storage, type, name);
   interface_.push_back(id);

@@ -56,11 +56,13 @@ class Module : private spv::Builder {
   void begin_selection(spv::Block& merge);
   void begin_loop(spv::Block& merge, spv::Block& next, unsigned control);
 
+  /// Pointer to a part of a variable, which is of type `part`.
+  Id part_of(spv::StorageClass storage, Id variable, Id part, std::initializer_list<Id> path);
+
   using spv::Builder::addCapability;
   using spv::Builder::addDecoration;
   using spv::Builder::addExtension;
   using spv::Builder::addMemberDecoration;
-  using spv::Builder::createAccessChain;
   using spv::Builder::createControlBarrier;
   using spv::Builder::createLoad;
   using spv::Builder::createMemoryBarrier;

@@ -55,10 +55,12 @@ void Parameters::declare(Block& block, const char* name) {
 }
 
 Id Parameters::load(const Block& block, const Member& member, Id slot) {
-  std::vector<Id> path{m_.u32(static_cast<std::uint32_t>(member.index))};
-  if (member.is_array) path.push_back(slot == 0 ? m_.u32(0) : slot);
-  return m_.createLoad(m_.createAccessChain(block.storage, block.variable, path),
-                       spv::NoPrecision);
+  const Id index = m_.u32(static_cast<std::uint32_t>(member.index));
+  const Id first = slot == 0 ? m_.u32(0) : slot;
+  const Id pointer =
+      member.is_array ? m_.part_of(block.storage, block.variable, member.type, {index, first})
+                      : m_.part_of(block.storage, block.variable, member.type, {index});
+  return m_.createLoad(pointer, spv::NoPrecision);
 }
 
 Id Parameters::address(std::uint32_t parameter, Id slot) {
