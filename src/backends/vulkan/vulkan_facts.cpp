@@ -109,6 +109,9 @@ void choose_options(const Answers& has, DeviceFacts& facts) {
   // Nothing in Vulkan says whether Fma rounds once. NVIDIA's does; Mesa's CPU driver multiplies
   // and adds, and so do some of AMD's GPUs.
   options.fma_rounds_once = is.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  // Vulkan asks 2.5 units in the last place of a division; on the host's cores it is exact.
+  options.exact_divide_sqrt = is.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+  options.f64_arithmetic = has.features.features.shaderFloat64 == VK_TRUE;
   options.small_global = has.features11.storageBuffer16BitAccess == VK_TRUE &&
                          has.features12.storageBuffer8BitAccess == VK_TRUE;
   options.small_shared =
@@ -182,8 +185,7 @@ void describe(const Answers& has, DeviceFacts& facts) {
       (has.properties11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
       has.features12.shaderSubgroupExtendedTypes == VK_TRUE;
   is.fast_fma = facts.options.fma_rounds_once;
-  // Vulkan asks 2.5 units in the last place of a division; on the host's cores it is exact.
-  is.exact_divide_sqrt = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+  is.exact_divide_sqrt = facts.options.exact_divide_sqrt || is.fp64;
   is.denormals_f32 =
       facts.options.f32.denormals || driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
 }

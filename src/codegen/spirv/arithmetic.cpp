@@ -85,7 +85,7 @@ class Pure {
       case Op::Add: return binary(spv::OpFAdd);
       case Op::Sub: return binary(spv::OpFSub);
       case Op::Mul: return multiply();
-      case Op::Div: return binary(spv::OpFDiv);
+      case Op::Div: return divide_floats();
       case Op::Neg: return m_.emit(spv::OpFNegate, type_, {in_[0]});
       case Op::Abs: return m_.glsl(GLSLstd450FAbs, type_, {in_[0]});
       case Op::Min: return extremum(m_, type_, false, in_[0], in_[1]);
@@ -119,8 +119,19 @@ class Pure {
     return binary(spv::OpFMul);
   }
 
+  /// Whether F64 takes the place of an F32 operation that is not exact on the device.
+  bool in_f64(bool exact) const { return !exact && m_.options().f64_arithmetic; }
+
+  Id divide_floats() {
+    if (type_ == Scalar::F64 || !in_f64(m_.options().exact_divide_sqrt)) return binary(spv::OpFDiv);
+    // F64 has more than twice the digits: rounding its quotient again is rounding once.
+    const auto wide = [&](Id a) { return m_.emit(spv::OpFConvert, Scalar::F64, {a}); };
+    const Id quotient = m_.emit(spv::OpFDiv, Scalar::F64, {wide(in_[0]), wide(in_[1])});
+    return m_.emit(spv::OpFConvert, Scalar::F32, {quotient});
+  }
+
   Id fma() {
-    if (type_ == Scalar::F32 && !m_.options().fma_rounds_once) return fma_in_double();
+    if (type_ == Scalar::F32 && in_f64(m_.options().fma_rounds_once)) return fma_in_double();
     return m_.glsl(GLSLstd450Fma, type_, {in_[0], in_[1], in_[2]});
   }
 

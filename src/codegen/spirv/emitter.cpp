@@ -4,6 +4,7 @@
 
 #include <glslang/SPIRV/disassemble.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -15,6 +16,7 @@
 #include "codegen/spirv/parameters.hpp"
 #include "codegen/spirv/warp.hpp"
 #include "passes/access.hpp"
+#include "passes/expand_math.hpp"
 
 namespace salvo::codegen::spirv {
 namespace {
@@ -369,7 +371,12 @@ class Emitter {
 }  // namespace
 
 Emitted emit(const ir::Kernel& kernel, const Options& options) {
-  return Emitter(kernel, options).run();
+  const bool expand = std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](const Node& node) {
+    return passes::expands(kernel, node);
+  });
+  if (!expand) return Emitter(kernel, options).run();
+  const ir::Kernel expanded = passes::expand_math(kernel);
+  return Emitter(expanded, options).run();
 }
 
 std::string disassemble(const std::vector<std::uint32_t>& words) {

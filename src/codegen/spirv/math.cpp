@@ -12,22 +12,6 @@ using ir::Op;
 GLSLstd450 function_of(Op op) {
   switch (op) {
     case Op::Sqrt: return GLSLstd450Sqrt;
-    case Op::Rsqrt: return GLSLstd450InverseSqrt;
-    case Op::Sin: return GLSLstd450Sin;
-    case Op::Cos: return GLSLstd450Cos;
-    case Op::Tan: return GLSLstd450Tan;
-    case Op::Asin: return GLSLstd450Asin;
-    case Op::Acos: return GLSLstd450Acos;
-    case Op::Atan: return GLSLstd450Atan;
-    case Op::Atan2: return GLSLstd450Atan2;
-    case Op::Sinh: return GLSLstd450Sinh;
-    case Op::Cosh: return GLSLstd450Cosh;
-    case Op::Tanh: return GLSLstd450Tanh;
-    case Op::Exp: return GLSLstd450Exp;
-    case Op::Exp2: return GLSLstd450Exp2;
-    case Op::Log: return GLSLstd450Log;
-    case Op::Log2: return GLSLstd450Log2;
-    case Op::Pow: return GLSLstd450Pow;
     case Op::Floor: return GLSLstd450Floor;
     case Op::Ceil: return GLSLstd450Ceil;
     case Op::Trunc: return GLSLstd450Trunc;
@@ -39,12 +23,16 @@ GLSLstd450 function_of(Op op) {
 
 Id math(Module& m, const ir::Node& node, std::span<const Id> in) {
   const GLSLstd450 function = function_of(node.op);
-  const bool exact = node.op == Op::Sqrt || node.op == Op::Rsqrt || node.op == Op::Floor || node.op == Op::Ceil || node.op == Op::Trunc;
-  if (function == GLSLstd450Bad || (node.type == Scalar::F64 && !exact)) {
+  if (function == GLSLstd450Bad) {
     unsupported(m.kernel(), fmt::format("{} on {}", ir::name(node.op), ir::name(node.type)));
   }
-  return in.size() == 1 ? m.glsl(function, node.type, {in[0]})
-                        : m.glsl(function, node.type, {in[0], in[1]});
+  if (function == GLSLstd450Sqrt && node.type == Scalar::F32 && !m.options().exact_divide_sqrt &&
+      m.options().f64_arithmetic) {
+    // Rounded to F32 it is the exact root, rounded once: F64 has more than twice the digits.
+    const Id wide = m.emit(spv::OpFConvert, Scalar::F64, {in[0]});
+    return m.emit(spv::OpFConvert, Scalar::F32, {m.glsl(function, Scalar::F64, {wide})});
+  }
+  return m.glsl(function, node.type, {in[0]});
 }
 
 }  // namespace salvo::codegen::spirv

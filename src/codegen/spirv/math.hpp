@@ -8,7 +8,8 @@
 
 namespace salvo::codegen::spirv {
 
-/// Sqrt .. Trunc, by instructions of GLSL.std.450.
+/// Sqrt, Floor, Ceil and Trunc; others are expanded before, or refused by name: GLSL.std.450 states
+/// no bound that a program for computing could rely on.
 Id math(Module& module, const ir::Node& node, std::span<const Id> operands);
 
 }  // namespace salvo::codegen::spirv

@@ -44,13 +44,18 @@ Module::Module(const ir::Kernel& kernel, const Options& options)
   main_ = makeEntryPoint("main");
 }
 
+void Module::require_f64() {
+  if (!options_.f64_arithmetic) unsupported(kernel_, "f64 arithmetic, which this device lacks");
+  addCapability(spv::CapabilityFloat64);
+}
+
 Id Module::type(Scalar type) {
   switch (type) {
     case Scalar::Bool: return makeBoolType();
     case Scalar::I64:
     case Scalar::U64: return makeUintType(64);
     case Scalar::F32: return makeFloatType(32);
-    case Scalar::F64: addCapability(spv::CapabilityFloat64); return makeFloatType(64);
+    case Scalar::F64: require_f64(); return makeFloatType(64);
     default: return makeUintType(32);
   }
 }
@@ -63,7 +68,7 @@ Id Module::constant(Scalar type, std::uint64_t bits) {
     case Scalar::F32:
       return makeFloatConstant(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     case Scalar::F64:
-      addCapability(spv::CapabilityFloat64);
+      require_f64();
       return makeDoubleConstant(std::bit_cast<double>(bits));
     default: return makeUintConstant(static_cast<std::uint32_t>(bits));
   }

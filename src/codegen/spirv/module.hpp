@@ -87,6 +87,7 @@ class Module : private spv::Builder {
 
  private:
   void float_controls();
+  void require_f64();
 
   const ir::Kernel& kernel_;
   const Options& options_;
