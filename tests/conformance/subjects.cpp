@@ -3,6 +3,7 @@
 #include "conformance/subjects.hpp"
 
 #include <iterator>
+#include <map>
 #include <memory>
 
 #include "backends/interpreter/interpreter_backend.hpp"
@@ -48,8 +49,16 @@ void PrintTo(const Subject& subject, std::ostream* out) {
 const std::vector<Subject>& subjects() { return found().subjects; }
 const std::vector<std::string>& missing() { return found().missing; }
 
-runtime::DeviceDriver& oracle() {
-  static const auto devices = backends::interpreter::InterpreterBackend().open();
+runtime::DeviceDriver& oracle(const DeviceProperties& device) {
+  using backends::interpreter::Options;
+  static std::map<std::uint32_t, std::vector<std::unique_ptr<runtime::DeviceDriver>>> by_width;
+  const std::uint32_t width = device.warp_operations ? device.warp_size : Options{}.warp_size;
+  auto& devices = by_width[width];
+  if (devices.empty()) {
+    Options options;
+    options.warp_size = width;
+    devices = backends::interpreter::InterpreterBackend(options).open();
+  }
   return *devices.at(0);
 }
 
