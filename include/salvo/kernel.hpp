@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "salvo/contraction.hpp"
 #include "salvo/span.hpp"
 
 namespace salvo {
@@ -26,6 +27,10 @@ class Kernel {
   std::string ir() const;
   /// Source for a target, "OpenCL" for one, without that device (K15).
   std::string source(const std::string& target) const;
+  /// The same kernel, contracted in another way; kernels are `fixed` when they are made. A kernel of
+  /// its own: a grant for one is none for the other.
+  [[nodiscard]] Kernel contraction(Contraction mode) const;
+  Contraction contraction() const;
   const std::shared_ptr<detail::KernelRecord>& record() const noexcept { return record_; }
 
  private:
@@ -37,6 +42,8 @@ namespace detail {
 const std::string& kernel_name(const KernelRecord& record);
 std::string kernel_ir(const KernelRecord& record);
 std::string kernel_source(const KernelRecord& record, const std::string& target);
+Contraction kernel_contraction(const KernelRecord& record);
+std::shared_ptr<KernelRecord> with_contraction(const KernelRecord& record, Contraction mode);
 
 template <class P>
 struct Parameter {
@@ -86,6 +93,14 @@ const std::string& Kernel<P...>::name() const {
 template <class... P>
 std::string Kernel<P...>::ir() const {
   return detail::kernel_ir(*record_);
+}
+template <class... P>
+Kernel<P...> Kernel<P...>::contraction(Contraction mode) const {
+  return Kernel(detail::with_contraction(*record_, mode));
+}
+template <class... P>
+Contraction Kernel<P...>::contraction() const {
+  return detail::kernel_contraction(*record_);
 }
 template <class... P>
 std::string Kernel<P...>::source(const std::string& target) const {

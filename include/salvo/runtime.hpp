@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "salvo/device.hpp"
+#include "salvo/policy.hpp"
 #include "salvo/window.hpp"
 
 namespace salvo {
@@ -38,6 +39,11 @@ struct EnvironmentVariable {
 using EnvironmentLookup = std::function<const char*(const char*)>;
 
 struct RuntimeOptions {
+  // Not made here, because Backend is incomplete.
+  RuntimeOptions();
+  RuntimeOptions(RuntimeOptions&& other) noexcept;
+  ~RuntimeOptions();
+
   /// Backends to use instead of the built-in ones; tests pass fakes.
   std::vector<std::unique_ptr<runtime::Backend>> backends;
   bool built_in_backends = true;
@@ -65,6 +71,7 @@ class Runtime {
   Device get(std::string_view id) const;
   std::vector<BackendInfo> backends() const;
   Window& window() noexcept { return window_; }
+  Policy& policy() noexcept { return policy_; }
 
   /// Every variable there is, with its current value (R12).
   std::vector<EnvironmentVariable> environment() const;
@@ -72,6 +79,7 @@ class Runtime {
  private:
   std::shared_ptr<runtime::Core> core_;
   Window window_;
+  Policy policy_;
 };
 
 }  // namespace salvo

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "salvo/atomic.hpp"
+#include "salvo/contraction.hpp"
 #include "salvo/control.hpp"
 #include "salvo/device.hpp"
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"
 #include "salvo/kernel.hpp"
 #include "salvo/math.hpp"
+#include "salvo/policy.hpp"
 #include "salvo/position.hpp"
 #include "salvo/properties.hpp"
 #include "salvo/record.hpp"

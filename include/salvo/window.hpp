@@ -50,6 +50,11 @@ enum class Reason : std::uint8_t {
   not_profitable,        // the planner expects a loss (W82)
   failed_before,         // this combination failed and is not tried again (W62)
   build_failed,          // it failed now; members were issued one by one (W62)
+  contraction_differs,   // another contraction mode (W26)
+  needs_grant,           // the device compiler may contract across the two (W52)
+  not_element_wise,      // the consumer does more than its own element (W39)
+  hazard,                // the two touch more of each other's bytes than an epilogue may (W46)
+  unproved,              // each element once, and all that is written: not proved (W41, W42)
 };
 std::string_view describe(Reason reason) noexcept;
 std::string_view name(Reason reason) noexcept;
@@ -114,8 +119,30 @@ class Window {
   std::shared_ptr<runtime::Core> core_;
 };
 
-/// The window of the default runtime.
 namespace window {
+
+/// While one is in scope, launches of this thread run at once, on every runtime; what is held is
+/// issued before the first of them (W7, W83). May be nested.
+class Pause {
+ public:
+  Pause() noexcept;
+  ~Pause();
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+};
+
+/// While one is in scope, launches of this thread open as many groups as they need: nothing is
+/// issued because the window is full, only by what observes the device (W83). May be nested. The
+/// first launch after the scope brings the window back under its limit.
+class Batch {
+ public:
+  Batch() noexcept;
+  ~Batch();
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+};
+
+// The window of the default runtime.
 Window& current();
 inline void set_enabled(bool on) { current().set_enabled(on); }
 inline void set_backend_enabled(std::string_view backend, bool on) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <exception>
+
 #include "runtime/core.hpp"
 #include "salvo/error.hpp"
 #include "window/launch_window.hpp"
@@ -13,6 +15,19 @@ namespace salvo::api {
 inline window::LaunchWindow& window_of(const runtime::Core& core) {
   if (!core.held_work()) throw Error(Errc::no_device, "the runtime of this window is gone");
   return static_cast<window::LaunchWindow&>(*core.held_work());
+}
+
+/// W23: a setter issues what is held first; if that throws, the change is made all the same.
+template <class Change>
+void flush_then(window::LaunchWindow& launches, Change change) {
+  std::exception_ptr failure;
+  try {
+    launches.issue_all();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  change();
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace salvo::api

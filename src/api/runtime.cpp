@@ -49,8 +49,7 @@ window::LaunchWindow* default_window = nullptr;
 /// W61: what is still held runs before the program ends; a failure has nobody to catch it.
 void issue_at_exit() {
   window::LaunchWindow& launches = *default_window;
-  launches.begin_exit();
-  launches.issue_from_destructor();
+  launches.exit();
   for (const Error& failure : window::take_pending()) {
     std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", failure.what());
   }
@@ -75,7 +74,11 @@ Runtime& Runtime::instance() {
   return *runtime;
 }
 
-Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_) {}
+RuntimeOptions::RuntimeOptions() = default;
+RuntimeOptions::RuntimeOptions(RuntimeOptions&& other) noexcept = default;
+RuntimeOptions::~RuntimeOptions() = default;
+
+Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_), policy_(core_) {}
 
 Runtime::~Runtime() {
   api::window_of(*core_).issue_from_destructor();

@@ -4,30 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-
 #include "api/access.hpp"
 #include "salvo/error.hpp"
 #include "salvo/runtime.hpp"
 
 namespace salvo {
-namespace {
 
-/// W23: a setter issues what is held first; if that throws, the change is made all the same.
-template <class Change>
-void flush_then(window::LaunchWindow& launches, Change change) {
-  std::exception_ptr failure;
-  try {
-    launches.issue_all();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  change();
-  if (failure) std::rethrow_exception(failure);
-}
-
-}  // namespace
-
+using api::flush_then;
 void Window::set_enabled(bool on) {
   auto& launches = api::window_of(*core_);
   flush_then(launches, [&] { launches.settings().set_enabled(on); });
@@ -84,7 +67,7 @@ void Window::flush() { api::window_of(*core_).flush(); }
 
 void Window::clear_fused_cache() {
   auto& launches = api::window_of(*core_);
-  flush_then(launches, [&] { launches.fused_cache().clear(); });
+  flush_then(launches, [&] { launches.clear_fused_cache(); });
 }
 
 WindowStats Window::stats() const {

@@ -55,7 +55,8 @@ class Serializer {
       const auto inputs = node.inputs();
       varies_[id] = node.op == Op::ThreadIdx || node.op == Op::GlobalIdx || !ir::is_pure(node.op) ||
                     std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return varies_[v]; });
-      if (node.op == Op::ThreadIdx || node.op == Op::GlobalIdx) reads_[node.axis] = true;
+      if (node.op == Op::ThreadIdx) reads_thread_[node.axis] = true;
+      if (node.op == Op::GlobalIdx) reads_global_[node.axis] = true;
       for (BlockId inner : node.blocks) mark_varying(inner);
     }
   }
@@ -120,12 +121,13 @@ class Serializer {
 
   /// Emits the positions along an axis, at the start of the innermost body.
   void enter(std::uint8_t axis, ValueId loop) {
-    if (!reads_[axis]) return;
+    if (!reads_thread_[axis] && !reads_global_[axis]) return;
     Node counter;
     counter.op = Op::ForIndex;
     counter.operand_count = 1;
     counter.operands[0] = loop;
     thread_idx_[axis] = to_.append(std::move(counter));
+    if (!reads_global_[axis]) return;
     const ValueId first =
         to_.op(Op::Mul, {to_.position(Op::BlockIdx, axis), to_.param(block_dim_[axis])});
     global_idx_[axis] = to_.op(Op::Add, {first, thread_idx_[axis]});
@@ -145,7 +147,8 @@ class Serializer {
   Cloner cloner_;
   std::vector<bool> varies_;
   bool independent_;
-  std::array<bool, 3> reads_{};  // by axis: a thread's position is read
+  std::array<bool, 3> reads_thread_{};  // by axis
+  std::array<bool, 3> reads_global_{};
   std::array<std::uint32_t, 3> block_dim_{};
   std::array<ValueId, 3> thread_idx_{};
   std::array<ValueId, 3> global_idx_{};

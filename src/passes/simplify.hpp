@@ -9,7 +9,7 @@ namespace salvo::passes {
 /// The same kernel with integer constants folded, a pure expression computed once where one
 /// computation dominates the others, and unused pure expressions left out. Memory operations,
 /// variables' assignments and control stay as they are, and so does every float operation that is
-/// used: results keep their bits. Since repeated products merge, it runs after contraction.
+/// used: results keep their bits.
 ir::Kernel simplify(const ir::Kernel& kernel);
 
 }  // namespace salvo::passes

@@ -42,10 +42,10 @@ enum class Touch : std::uint8_t { none, read, write, read_write };
 /// One argument of a launch: the parameters' in order, `slots` consecutive ones for a table.
 struct Argument {
   Buffer buffer{};               // span; an empty span may have none
-  Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
   std::uint64_t byte_offset = 0; // span: first byte of the view within the buffer
   std::uint64_t length = 0;      // span: elements
   std::uint64_t bits = 0;        // scalar: its bytes, zero-extended, in the parameter's own type
+  Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
 };
 
 using Dim3 = std::array<std::uint32_t, 3>;

@@ -20,6 +20,7 @@ DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<Devic
                          std::string id, std::uint32_t ordinal)
     : backend_(std::move(backend)),
       driver_(std::move(driver)),
+      properties_(driver_->properties()),
       id_(std::move(id)),
       backend_name_(backend_->name()),
       backend_index_(static_cast<std::size_t>(

@@ -35,7 +35,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::uint32_t ordinal() const noexcept { return ordinal_; }
   /// Unique in the process and never used again, unlike an address (W71).
   std::uint32_t serial() const noexcept { return serial_; }
-  const DeviceProperties& properties() const noexcept { return driver_->properties(); }
+  const DeviceProperties& properties() const noexcept { return properties_; }
   DeviceDriver& driver() noexcept { return *driver_; }
   BufferPool& pool() noexcept { return pool_; }
 
@@ -73,6 +73,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
 
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;
+  const DeviceProperties& properties_;  // the driver's
   std::string id_;
   std::string backend_name_;
   std::size_t backend_index_;

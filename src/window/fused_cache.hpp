@@ -25,6 +25,7 @@ struct FusedKey {
   };
   std::uint32_t device_serial = 0;
   bool may_alias = false;
+  bool device_contraction = false;
   std::vector<Body> bodies;
   friend auto operator<=>(const FusedKey&, const FusedKey&) = default;
 };

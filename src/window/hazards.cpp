@@ -3,38 +3,39 @@
 #include "window/hazards.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace salvo::window {
 namespace {
 
 bool overlap(const Access& a, const Access& b) noexcept {
-  return a.copy == b.copy && a.begin < b.end && b.begin < a.end;
+  return a.storage.get() == b.storage.get() && a.begin < b.end && b.begin < a.end;
 }
 
 }  // namespace
 
-void find_accesses(HeldLaunch& launch, std::uint32_t store_unit) {
-  const auto& copies = launch.copies;
-  const KernelRecord& kernel = *launch.kernel;
-  launch.accesses.clear();
-  launch.may_alias = false;
-  for (std::size_t p = 0; p < copies.size(); ++p) {
-    if (!copies[p]) continue;
-    const passes::ParameterAccess& access = kernel.summary.parameters[p];
-    if (!access.reads && !access.writes) continue;
-    const runtime::Argument& argument = launch.arguments[p];
-    const ir::Memory& memory = kernel.kernel.memories[kernel.kernel.parameters[p].memory];
-    const std::uint64_t end = argument.byte_offset + argument.length * memory.element.size;
-    Access made{copies[p], copies[p]->storage,    argument.byte_offset, end, access.reads || access.atomics,
-                access.writes, false};
+void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr storage,
+                runtime::DeviceCopy* copy, std::uint32_t store_unit) {
+  const ParameterFacts& facts = launch.kernel->parameters[parameter];
+  runtime::Argument& argument = launch.arguments[parameter];
+  argument.touch = facts.touch;
+  Access made;
+  made.parameter = parameter;
+  made.begin = argument.byte_offset;
+  made.end = argument.byte_offset + argument.length * facts.element_bytes;
+  if (store_unit > 1) {
     made.begin = made.begin / store_unit * store_unit;
     made.end = (made.end + store_unit - 1) / store_unit * store_unit;
-    made.whole = made.begin == 0 && made.end >= copies[p]->bytes;
-    for (const Access& other : launch.accesses) {
-      launch.may_alias = launch.may_alias || conflicts(made, other);
-    }
-    launch.accesses.push_back(made);
   }
+  made.whole = made.begin == 0 && made.end >= storage->bytes();
+  made.storage = std::move(storage);
+  made.copy = copy;
+  made.reads = facts.reads;
+  made.writes = facts.writes;
+  for (const Access& other : launch.accesses) {
+    launch.may_alias = launch.may_alias || conflicts(made, other);
+  }
+  launch.accesses.push_back(std::move(made));
 }
 
 bool conflicts(const Access& a, const Access& b) noexcept {
@@ -53,6 +54,7 @@ std::uint64_t latest_conflict(const HeldLaunch& launch,
   std::uint64_t latest = 0;
   bool ranges_decide = false;
   for (const Access& access : launch.accesses) {
+    if (!access.copy || !(access.reads || access.writes)) continue;
     const runtime::DeviceCopy& copy = *access.copy;
     if (copy.viewed || !access.whole) {
       ranges_decide = true;

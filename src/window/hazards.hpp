@@ -10,9 +10,11 @@
 
 namespace salvo::window {
 
-/// Fills `launch.accesses` and `may_alias` from its arguments, its copies and the kernel's access sets.
-/// `store_unit` is the device's smallest store that leaves its neighbours alone, in bytes.
-void find_accesses(HeldLaunch& launch, std::uint32_t store_unit);
+/// Adds the access of one span argument, which `launch` has already, and keeps `may_alias`. `copy`
+/// is null if the vector is not on the device yet. `store_unit` is the device's smallest store that
+/// leaves its neighbours alone, in bytes.
+void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr storage,
+                runtime::DeviceCopy* copy, std::uint32_t store_unit);
 
 /// Whether two accesses touch the same bytes and one writes.
 bool conflicts(const Access& a, const Access& b) noexcept;

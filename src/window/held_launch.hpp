@@ -14,10 +14,12 @@
 
 namespace salvo::window {
 
-/// Bytes of an allocation that a launch touches, widened to the device's store unit (W13).
+/// A vector that a launch binds, which it keeps alive (W15), and the bytes of it that it touches,
+/// widened to the device's store unit (W13).
 struct Access {
-  runtime::DeviceCopy* copy = nullptr;
-  runtime::Storage* storage = nullptr;
+  detail::StoragePtr storage;
+  runtime::DeviceCopy* copy = nullptr;  // null until the vector is on the device
+  std::uint32_t parameter = 0;          // position in the kernel's parameters
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool reads = false;
@@ -25,25 +27,28 @@ struct Access {
   bool whole = false;  // the allocation from end to end
 };
 
-/// One launch with everything it needs, captured at the call (W14); owns what it binds (W15).
+/// One launch with everything it needs, captured at the call (W14).
 struct HeldLaunch {
   std::shared_ptr<KernelRecord> kernel;
   Prepared* prepared = nullptr;
   runtime::LaunchShape shape;
   std::source_location where;
   std::vector<runtime::Argument> arguments;
-  std::vector<detail::StoragePtr> storages;
-  std::vector<runtime::DeviceCopy*> copies;  // by parameter; null for scalars and empty spans
-  std::vector<Access> accesses;
-  bool may_alias = false;  // two of its spans overlap and one is written (W80)
+  std::vector<Access> accesses;  // one for each vector bound
+  bool may_alias = false;        // two of its spans overlap and one is written (W80)
+  /// Of a merged launch: the launches it stands for, producer first (W63). Empty for one that was
+  /// made as it is.
+  std::vector<std::unique_ptr<HeldLaunch>> parts;
+
+  /// Launches that the program made.
+  std::size_t count() const noexcept { return parts.empty() ? 1 : parts.size(); }
 
   /// Lets go of what it owns; vectors keep their capacity.
   void reset() {
     kernel.reset();
     arguments.clear();
-    storages.clear();
-    copies.clear();
     accesses.clear();
+    parts.clear();
   }
 };
 
@@ -54,6 +59,9 @@ struct Group {
   std::uint64_t grid_x = 0;       // sums over the members
   std::uint64_t shared_bytes = 0;
   runtime::ParameterCost cost;
+  std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
+
+  std::uint32_t launches = 0;  // that the program made, merged ones included (W10)
 };
 
 }  // namespace salvo::window

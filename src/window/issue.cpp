@@ -1,12 +1,12 @@
 // Issuing held groups: as one launch where they fuse, one by one where they do not.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <limits>
 #include <utility>
 
 #include "fusion/horizontal.hpp"
+#include "window/hazards.hpp"
 #include "window/launch_window.hpp"
 #include "window/planner.hpp"
 
@@ -112,6 +112,22 @@ void LaunchWindow::issue_from_destructor() noexcept {
   keep_pending(std::move(failures));
 }
 
+void LaunchWindow::exit() noexcept {
+  exiting_ = true;
+  issue_from_destructor();
+  Failures failures;
+  for (const auto& device : core_.devices()) {
+    try {
+      const std::lock_guard issue(device->issue_lock());
+      window_of(*device).closed = true;
+      device->driver().finish(device->driver().queue());
+    } catch (...) {
+      failures.push_back(current_failure());
+    }
+  }
+  keep_pending(std::move(failures));
+}
+
 void LaunchWindow::issue_group(runtime::DeviceState& device, Group& group, Failures& failures) {
   if (group.members.size() > 1 && issue_fused(device, group, failures)) return;
   for (auto& launch : group.members) issue_single(device, *launch, failures);
@@ -119,16 +135,74 @@ void LaunchWindow::issue_group(runtime::DeviceState& device, Group& group, Failu
 
 void LaunchWindow::issue_single(runtime::DeviceState& device, HeldLaunch& launch,
                                 Failures& failures) {
+  if (!launch.parts.empty()) return issue_merged(device, launch, failures);
   try {
     launch_single(device, launch);
-    Counters::raise(counters_.issued);
+    count_issued(launch);
   } catch (...) {
-    Counters::raise(counters_.failed);
-    failures.push_back(located(current_failure(), *launch.kernel, launch.where));
+    note_failed(launch, current_failure(), failures);
   }
 }
 
+void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch,
+                                Failures& failures) {
+  if (launch.kernel->failed) return issue_parts(device, launch, failures);
+  try {
+    launch_single(device, launch);
+    count_issued(launch);
+  } catch (...) {
+    const Error failure = current_failure();
+    launch.kernel->failed = true;  // until the cache is cleared (W62)
+    device.forget_failure(
+        launch.prepared->digest,
+        translate_options(launch.may_alias, launch.prepared->device_contraction));
+    if (failure.details().may_have_started) return note_failed(launch, failure, failures);
+    Counters::raise(counters_.fallbacks);
+    counters_.refuse(Reason::build_failed);
+    if (explain_.listening()) {
+      explain_.say({Decision::Kind::epilogue, false, Reason::build_failed,
+                    launch.kernel->kernel.name, device.id(), failure.what()});
+    }
+    issue_parts(device, launch, failures);
+  }
+}
+
+void LaunchWindow::issue_parts(runtime::DeviceState& device, HeldLaunch& launch,
+                               Failures& failures) {
+  std::vector<const HeldLaunch*> missing;
+  for (const auto& part : launch.parts) {
+    const auto needs = [&](const HeldLaunch* one) { return conflicts(*part, *one); };
+    if (std::ranges::any_of(missing, needs)) {
+      // W63: it would read what was never written.
+      note_failed(*part, Error(Errc::launch_failed, "not issued, because a launch it reads from failed"),
+                  failures);
+      missing.push_back(part.get());
+      continue;
+    }
+    const std::size_t before = failures.size();
+    issue_single(device, *part, failures);
+    if (failures.size() > before) missing.push_back(part.get());
+  }
+}
+
+void LaunchWindow::count_issued(const HeldLaunch& launch) noexcept {
+  Counters::raise(counters_.issued);
+  count_merges(launch);
+}
+
+void LaunchWindow::count_merges(const HeldLaunch& launch) noexcept {
+  for (std::size_t k = 1; k < launch.parts.size(); ++k) Counters::raise(counters_.epilogue_merges);
+}
+
+void LaunchWindow::note_failed(const HeldLaunch& launch, const Error& failure, Failures& failures) {
+  for (const auto& part : launch.parts) note_failed(*part, failure, failures);
+  if (!launch.parts.empty()) return;
+  Counters::raise(counters_.failed);
+  failures.push_back(located(failure, *launch.kernel, launch.where));
+}
+
 void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch) {
+  if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
   Prepared& prepared = *launch.prepared;
   if (prepared.generation != device.generation()) {
     prepared.executables = {};
@@ -136,9 +210,15 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
   }
   runtime::Executable*& executable = prepared.executables[launch.may_alias ? 1 : 0];
   if (!executable) {
-    executable = &device.executable(launch.kernel->kernel, launch.kernel->digest,
-                                    translate_options(launch.may_alias),
-                                    &prepared.programs[launch.may_alias ? 1 : 0]);
+    executable = &device.executable(
+        *prepared.kernel, prepared.digest,
+        translate_options(launch.may_alias, prepared.device_contraction),
+        &prepared.programs[launch.may_alias ? 1 : 0]);
+  }
+  const runtime::Dim3& block = launch.shape.block;
+  if (!launch.parts.empty() && std::uint64_t{block[0]} * block[1] * block[2] >
+                                   executable->max_threads_per_block()) {
+    throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   window_of(device).unsubmitted = true;
   device.driver().launch(device.driver().queue(), *executable, launch.shape, launch.arguments);
@@ -146,101 +226,37 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
 
 namespace {
 
-/// Members in canonical order, so that the same set in another order is the same kernel (W38).
-void sort_members(Group& group) {
-  std::ranges::stable_sort(group.members, {},
-                           [](const auto& member) { return member->kernel->digest; });
-}
-
-/// Table sizes. A group of one kernel gets the same size whatever its count, so that it compiles
-/// once (W38); in a mixed group they come in powers of two. Where that would pass a limit that the
-/// members themselves keep, they fit exactly (W31).
-void size_tables(FusedKey& key, const DeviceProperties& limits, const Group& group,
-                 std::uint32_t most_members) {
-  constexpr std::uint32_t kUsual = 8;
-  std::vector<std::uint32_t> padded;
-  runtime::ParameterCost cost;
-  auto member = group.members.begin();
-  for (const FusedKey::Body& body : key.bodies) {
-    std::uint32_t slots = std::bit_ceil(body.slots);
-    if (key.bodies.size() == 1 && body.slots > 1) {
-      slots = body.slots <= kUsual ? kUsual : std::max(std::bit_ceil(body.slots), std::bit_ceil(most_members));
-    }
-    for (std::uint32_t i = 0; i < slots; ++i) cost = cost + (*member)->prepared->cost + kMemberCost;
-    std::advance(member, body.slots);
-    padded.push_back(slots);
-  }
-  const auto fits = [](std::uint64_t need, std::uint64_t limit) { return limit == 0 || need <= limit; };
-  if (!fits(cost.bytes, limits.parameter_bytes) || !fits(cost.slots, limits.argument_slots) ||
-      !fits(cost.push_constant_bytes, limits.push_constant_bytes)) {
-    return;
-  }
-  for (std::size_t i = 0; i < padded.size(); ++i) key.bodies[i].slots = padded[i];
-}
-
-FusedKey key_of(const runtime::DeviceState& device, const Group& group,
-                std::uint32_t most_members) {
-  FusedKey key{device.serial(), false, {}};
-  for (const auto& member : group.members) {
-    key.may_alias = key.may_alias || member->may_alias;
-    if (key.bodies.empty() || key.bodies.back().digest != member->kernel->digest) {
-      key.bodies.push_back({member->kernel->digest, 1});
-    } else {
-      ++key.bodies.back().slots;
-    }
-  }
-  size_tables(key, device.properties(), group, most_members);
-  return key;
-}
-
-ir::Kernel fuse(const FusedKey& key, const Group& group) {
+ir::Kernel fuse(const Plan& plan, const Group& group) {
   std::vector<fusion::Body> bodies;
-  auto member = group.members.begin();
-  for (const FusedKey::Body& body : key.bodies) {
-    bodies.push_back({&(*member)->kernel->kernel, body.slots});
-    while (member != group.members.end() && (*member)->kernel->digest == body.digest) ++member;
+  for (const Plan::Run& run : plan.runs) {
+    bodies.push_back({group.members[plan.order[run.first]]->prepared->kernel, run.slots});
   }
   return fusion::fuse_horizontally(bodies);
 }
 
-/// The fused kernel's arguments, in the order fuse_horizontally documents.
-void bind_members(const FusedKey& key, const Group& group, std::vector<runtime::Argument>& arguments,
-                  runtime::LaunchShape& shape) {
-  const auto scalar = [](std::uint32_t value) {
-    runtime::Argument argument;
-    argument.bits = value;
-    return argument;
-  };
-  std::vector<runtime::Argument> ranges;
-  std::uint32_t next_block = 0;
-  std::size_t first = 0;
-  for (const FusedKey::Body& body : key.bodies) {
-    std::size_t end = first;
-    while (end < group.members.size() && group.members[end]->kernel->digest == body.digest) ++end;
-    const std::size_t parameters = group.members[first]->arguments.size();
-    for (std::size_t p = 0; p < parameters; ++p) {
-      for (std::uint32_t slot = 0; slot < body.slots; ++slot) {
-        const std::size_t member = first + slot < end ? first + slot : first;
-        arguments.push_back(group.members[member]->arguments[p]);
-      }
-    }
-    std::vector<runtime::Argument> counts;
-    for (std::uint32_t slot = 0; slot < body.slots; ++slot) {
-      const bool used = first + slot < end;
-      const std::uint32_t blocks = used ? group.members[first + slot]->shape.grid[0] : 0;
-      ranges.push_back(scalar(used ? next_block : std::numeric_limits<std::int32_t>::max()));
-      counts.push_back(scalar(blocks));
-      next_block += blocks;
-    }
-    ranges.insert(ranges.end(), counts.begin(), counts.end());
-    first = end;
-  }
-  arguments.insert(arguments.end(), ranges.begin(), ranges.end());
-  shape = group.members.front()->shape;
-  shape.grid[0] = next_block;
-}
-
 }  // namespace
+
+Plan& LaunchWindow::plan_for(runtime::DeviceState& device, const Group& group) {
+  PlanCache& plans = window_of(device).plans;
+  const std::uint32_t most_members = settings_.most_members();
+  if (Plan* known = plans.find(group, any_aliases(group), most_members)) {
+    Counters::raise(counters_.cache_hits);
+    return *known;
+  }
+  FusedKey key;
+  Plan plan = make_plan(device, group, most_members, key);
+  plan.fused = fused_cache_.find(key);
+  Counters::raise(plan.fused ? counters_.cache_hits : counters_.cache_misses);
+  if (!plan.fused) {
+    try {
+      plan.fused = fused_cache_.add(key, fuse(plan, group));
+    } catch (...) {
+      fused_cache_.add(key, {})->failed = true;  // not tried again (W62)
+      throw;
+    }
+  }
+  return plans.add(group, std::move(plan));
+}
 
 bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failures& failures) {
   const auto decline = [&](Reason reason, std::string words) {
@@ -257,21 +273,21 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     const Reason reason = judge_fusion(device.properties(), group.members);
     if (reason != Reason::none) return decline(reason, "");
   }
-  sort_members(group);
-  const FusedKey key = key_of(device, group, settings_.most_members());
-  std::shared_ptr<FusedKernel> fused = fused_cache_.find(key);
-  if (fused && fused->failed) return decline(Reason::failed_before, "");
-  Counters::raise(fused ? counters_.cache_hits : counters_.cache_misses);
-  const runtime::TranslateOptions options = translate_options(key.may_alias);
+  std::shared_ptr<FusedKernel> fused;
+  const Prepared& first = *group.members.front()->prepared;
+  const runtime::TranslateOptions options =
+      translate_options(any_aliases(group), first.device_contraction);
   try {
-    if (!fused) fused = fused_cache_.add(key, fuse(key, group));
+    const Plan& plan = plan_for(device, group);
+    fused = plan.fused;
+    if (fused->failed) return decline(Reason::failed_before, "");
     if (!fused->executable || fused->generation != device.generation()) {
       fused->executable = &device.executable(fused->kernel, fused->digest, options);
       fused->generation = device.generation();
     }
-    std::vector<runtime::Argument> arguments;
+    std::vector<runtime::Argument>& arguments = window_of(device).arguments;
     runtime::LaunchShape shape;
-    bind_members(key, group, arguments, shape);
+    bind_members(plan, group, arguments, shape);
     const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");
@@ -280,20 +296,19 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     device.driver().launch(device.driver().queue(), *fused->executable, shape, arguments);
   } catch (...) {
     const Error failure = current_failure();
-    if (!fused) fused = fused_cache_.add(key, {});
-    fused->failed = true;  // until the cache is cleared (W62)
-    device.forget_failure(fused->digest, options);
+    if (fused) {
+      fused->failed = true;  // until the cache is cleared (W62)
+      device.forget_failure(fused->digest, options);
+    }
     if (failure.details().may_have_started) {
       // Running a member twice would change its result: all of them count as failed.
-      for (const auto& member : group.members) {
-        Counters::raise(counters_.failed);
-        failures.push_back(located(failure, *member->kernel, member->where));
-      }
+      for (const auto& member : group.members) note_failed(*member, failure, failures);
       return true;
     }
     Counters::raise(counters_.fallbacks);
     return decline(Reason::build_failed, failure.what());
   }
+  for (const auto& member : group.members) count_merges(*member);
   Counters::raise(counters_.issued);
   Counters::raise(counters_.fused_groups);
   return true;

@@ -8,10 +8,38 @@
 #include <utility>
 
 #include "fusion/horizontal.hpp"
+#include "passes/contract.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::detail {
 namespace {
+
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+std::vector<window::ParameterFacts> facts_of(const ir::Kernel& kernel,
+                                             const passes::Summary& summary) {
+  using runtime::Touch;
+  std::vector<window::ParameterFacts> all;
+  for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
+    window::ParameterFacts facts;
+    if (kernel.parameters[p].is_span) {
+      const passes::ParameterAccess& access = summary.parameters[p];
+      facts.is_span = true;
+      facts.reads = access.reads || access.atomics;
+      facts.writes = access.writes || access.atomics;
+      facts.element_bytes = kernel.memories[kernel.parameters[p].memory].element.size;
+      facts.touch = facts.reads && facts.writes ? Touch::read_write
+                    : facts.writes              ? Touch::write
+                    : facts.reads               ? Touch::read
+                                                : Touch::none;
+    }
+    all.push_back(facts);
+  }
+  return all;
+}
 
 /// What `kernel` needs and `device` lacks, in words.
 std::vector<std::string> missing(const KernelRecord& record, const DeviceProperties& device) {
@@ -62,35 +90,70 @@ void check_limits(const KernelRecord& record, runtime::DeviceState& device,
   }
 }
 
+/// W50: on these, mode `device` is the same as `off`.
+bool leaves_contraction_alone(const std::string& backend) {
+  return backend == "HIP" || backend == "Metal";
+}
+
 }  // namespace
 
-KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values)
-    : kernel(std::move(traced)),
+KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values,
+                           Contraction mode)
+    : serial(next_serial()),
+      kernel(std::move(traced)),
       live(std::move(live_values)),
+      contraction(mode),
       summary(passes::summarize(kernel)),
       digest(ir::hash(kernel)),
       horizontal_refusal(live.empty() ? fusion::horizontal_refusal(kernel, summary)
-                                      : Reason::live_value) {}
+                                      : Reason::live_value),
+      parameters(facts_of(kernel, summary)),
+      shared_bytes(kernel.shared_bytes()),
+      final_form_(false) {}
+
+KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
+                           const KernelRecord& consumer)
+    : serial(next_serial()),
+      kernel(std::move(merged)),
+      contraction(producer.contraction),
+      summary(passes::summarize(kernel)),
+      digest(ir::hash(kernel)),
+      horizontal_refusal(producer.horizontal_refusal != Reason::none ? producer.horizontal_refusal
+                                                                     : consumer.horizontal_refusal),
+      parameters(facts_of(kernel, summary)),
+      shared_bytes(kernel.shared_bytes()),
+      final_form_(true) {}
 
 KernelRecord::~KernelRecord() { delete prepared_.load(); }
 
+const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) {
+  if (final_form_ || contraction != Contraction::fixed || !device.fast_fma) return kernel;
+  if (!contracted_) contracted_ = std::make_unique<const ir::Kernel>(passes::contract(kernel));
+  return *contracted_;
+}
+
 window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
-  const std::uint32_t serial = device.serial();
+  const std::uint32_t which = device.serial();
   for (window::Prepared* one = prepared_.load(std::memory_order_acquire); one;
        one = one->next.get()) {
-    if (one->device_serial == serial) return *one;
+    if (one->device_serial == which) return *one;
   }
   const std::lock_guard lock(lock_);
   for (window::Prepared* one = prepared_.load(); one; one = one->next.get()) {
-    if (one->device_serial == serial) return *one;
+    if (one->device_serial == which) return *one;
   }
   auto made = std::make_unique<window::Prepared>();
-  made->device_serial = serial;
-  made->cost = device.driver().parameter_cost(kernel);
+  made->device_serial = which;
+  made->kernel = &form_for(device.properties());
+  made->digest = made->kernel == &kernel ? digest : ir::hash(*made->kernel);
+  made->device_contraction =
+      contraction == Contraction::device && !leaves_contraction_alone(device.backend_name());
+  made->cost = device.driver().parameter_cost(*made->kernel);
   check_limits(*this, device, made->cost);
   for (const bool may_alias : {false, true}) {
     made->programs[may_alias ? 1 : 0] =
-        device.driver().translate(kernel, window::translate_options(may_alias));
+        device.driver().translate(*made->kernel,
+                                  window::translate_options(may_alias, made->device_contraction));
   }
   made->next.reset(prepared_.load());
   prepared_.store(made.get(), std::memory_order_release);

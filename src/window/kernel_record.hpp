@@ -14,6 +14,7 @@
 #include "ir/kernel.hpp"
 #include "passes/access.hpp"
 #include "runtime/device_state.hpp"
+#include "salvo/contraction.hpp"
 #include "salvo/window.hpp"
 
 namespace salvo::window {
@@ -25,11 +26,25 @@ struct LiveValue {
   ir::Scalar type = ir::Scalar::I32;
 };
 
+/// A parameter as the launch path needs it, without a walk through the IR.
+struct ParameterFacts {
+  bool is_span = false;
+  bool reads = false;   // an atomic reads and writes (W8)
+  bool writes = false;
+  std::uint32_t element_bytes = 0;
+  runtime::Touch touch = runtime::Touch::none;
+};
+
 /// A kernel as one device knows it. Found by identity on a repeat launch (W71).
 struct Prepared {
   std::uint32_t device_serial = 0;
   std::atomic<std::uint32_t> block{0};  // for over(n); 0 until asked
   runtime::ParameterCost cost;
+  /// What the device runs: the kernel, with fused multiply-adds where it has them and the kernel's
+  /// mode is `fixed` (W50). Owned by the record.
+  const ir::Kernel* kernel = nullptr;
+  ir::Digest digest;
+  bool device_contraction = false;  // its compiler may contract
   /// Source without and with aliasing spans (W80), made at the first launch call (W57).
   std::array<runtime::Program, 2> programs;
   /// Compiled forms, without and with aliasing spans (W80); set at first issue, guarded by the
@@ -39,9 +54,10 @@ struct Prepared {
   std::unique_ptr<Prepared> next;
 };
 
-/// How a kernel is translated: with or without spans that overlap a written one.
-inline runtime::TranslateOptions translate_options(bool may_alias) {
-  return {false, may_alias ? ~std::uint64_t{0} : std::uint64_t{0}};
+/// How a kernel is translated: with or without spans that overlap a written one, and whether the
+/// device's compiler may contract.
+inline runtime::TranslateOptions translate_options(bool may_alias, bool device_contraction) {
+  return {device_contraction, may_alias ? ~std::uint64_t{0} : std::uint64_t{0}};
 }
 
 }  // namespace salvo::window
@@ -50,7 +66,10 @@ namespace salvo::detail {
 
 /// Immutable but for the per-device list. Shared by kernel handles and held launches (W15).
 struct KernelRecord {
-  KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values);
+  KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values,
+               Contraction mode = Contraction::fixed);
+  /// A producer with its consumer merged in: its operations are final, as those of the two were.
+  KernelRecord(ir::Kernel merged, const KernelRecord& producer, const KernelRecord& consumer);
   ~KernelRecord();
 
   /// What `device` knows of this kernel. The first call checks that the device can run it at all,
@@ -58,13 +77,24 @@ struct KernelRecord {
   /// are a list walk.
   window::Prepared& on(runtime::DeviceState& device);
 
+  /// Unique in the process and never used again, unlike an address (W71).
+  const std::uint64_t serial;
   const ir::Kernel kernel;
   const std::vector<window::LiveValue> live;
+  const Contraction contraction;
   const passes::Summary summary;
   const ir::Digest digest;
   const Reason horizontal_refusal;  // Reason::none: may be a member of a group
+  const std::vector<window::ParameterFacts> parameters;
+  const std::uint64_t shared_bytes;
+  /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
+  std::atomic<bool> failed{false};
 
  private:
+  const ir::Kernel& form_for(const DeviceProperties& device);
+
+  const bool final_form_;
+  std::unique_ptr<const ir::Kernel> contracted_;  // made at the first need of it, guarded by lock_
   std::atomic<window::Prepared*> prepared_{nullptr};
   std::mutex lock_;
 };

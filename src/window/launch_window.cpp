@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "window/hazards.hpp"
+#include "window/scopes.hpp"
 
 namespace salvo::window {
 namespace {
@@ -34,34 +35,32 @@ LaunchWindow::LaunchWindow(runtime::Core& core)
 }
 
 void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
-  const ir::Kernel& kernel = call.kernel->kernel;
   launch.reset();
   launch.kernel = call.kernel;
   launch.prepared = &call.prepared;
   launch.shape = call.shape;
   launch.where = call.dims.where();
-  launch.copies.assign(kernel.parameters.size(), nullptr);
+  launch.may_alias = false;
+  const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
   for (std::size_t p = 0; p < call.arguments.size(); ++p) {
     const detail::CallArgument& given = call.arguments[p];
-    runtime::Argument argument;
-    argument.bits = given.bits;
+    const ParameterFacts& facts = call.kernel->parameters[p];
+    runtime::Argument& argument = launch.arguments.emplace_back();
+    if (!facts.is_span) {
+      argument.bits = given.bits;
+      continue;
+    }
     argument.byte_offset = given.byte_offset;
     argument.length = given.length;
-    if (given.storage) {
-      launch.storages.push_back(detail::StoragePtr::share(*given.storage));
-      if (runtime::DeviceCopy* copy = given.storage->copy_on(call.device)) {
-        launch.copies[p] = copy;
-        argument.buffer = copy->buffer;
-      }
-    }
-    launch.arguments.push_back(argument);
+    if (!given.storage) continue;
+    runtime::DeviceCopy* copy = given.storage->copy_on(call.device);
+    if (copy) argument.buffer = copy->buffer;
+    add_access(launch, static_cast<std::uint32_t>(p), detail::StoragePtr::share(*given.storage),
+               copy, store_unit);
   }
   for (const LiveValue& live : call.kernel->live) {
-    runtime::Argument argument;
-    std::memcpy(&argument.bits, live.host, ir::size_of(live.type));
-    launch.arguments.push_back(argument);
+    std::memcpy(&launch.arguments.emplace_back().bits, live.host, ir::size_of(live.type));
   }
-  find_accesses(launch, call.device.properties().store_unit_bytes);
 }
 
 Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const {
@@ -71,34 +70,32 @@ Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const 
   if (first.shape.grid[1] != call.shape.grid[1] || first.shape.grid[2] != call.shape.grid[2]) {
     return Reason::grid_differs;
   }
-  if (group.members.size() >= settings_.most_members()) return Reason::group_full;
+  if (first.kernel->contraction != call.kernel->contraction) return Reason::contraction_differs;
+  if (call.prepared.device_contraction &&
+      (!is_granted(*call.kernel, call.prepared) ||
+       !std::ranges::all_of(group.members, [&](const auto& m) { return is_granted(*m); }))) {
+    return Reason::needs_grant;
+  }
+  if (group.launches >= settings_.most_members()) return Reason::group_full;
   const DeviceProperties& limits = call.device.properties();
   if (group.grid_x + call.shape.grid[0] > limits.max_grid[0] ||
       (group.grid_x + call.shape.grid[0]) * call.shape.block[0] >
           std::uint64_t{std::numeric_limits<std::int32_t>::max()}) {
     return Reason::grid_limit;
   }
-  if (group.shared_bytes + call.kernel->kernel.shared_bytes() > limits.shared_bytes_per_block) {
+  if (group.shared_bytes + call.kernel->shared_bytes > limits.shared_bytes_per_block) {
     return Reason::shared_limit;
   }
   const runtime::ParameterCost cost = group.cost + call.prepared.cost + kMemberCost;
-  if (limits.parameter_bytes != 0 && cost.bytes > limits.parameter_bytes) {
-    return Reason::parameter_limit;
-  }
-  if (limits.argument_slots != 0 && cost.slots > limits.argument_slots) return Reason::slot_limit;
-  if (limits.push_constant_bytes != 0 && cost.push_constant_bytes > limits.push_constant_bytes) {
-    return Reason::push_constant_limit;
-  }
-  return Reason::none;
+  return limit_passed(limits, cost);
 }
 
-Group* LaunchWindow::find_group(const Call& call, const HeldLaunch& launch, Reason& reason) {
+Group* LaunchWindow::find_group(const Call& call, std::uint64_t after, Reason& reason) {
   auto& groups = call.window.groups;
   reason = Reason::none;
   if (groups.empty()) return nullptr;
   reason = call.kernel->horizontal_refusal;
   if (reason != Reason::none) return nullptr;
-  const std::uint64_t after = latest_conflict(launch, groups);
   if (after >= groups.back()->sequence) reason = Reason::dependency;
   for (auto& group : groups) {
     if (group->sequence <= after) continue;
@@ -124,7 +121,9 @@ Group& LaunchWindow::new_group(DeviceWindow& window) {
     window.spare_groups.pop_back();
   }
   group->grid_x = group->shared_bytes = 0;
+  group->launches = 0;
   group->cost = {};
+  group->fingerprint = 0;
   group->members.reserve(group->members.size() + 1);
   window.groups.push_back(std::move(group));
   window.groups.back()->sequence = ++window.last_sequence;
@@ -137,19 +136,34 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   if (exiting_) return Step::too_late;
   std::unique_ptr<HeldLaunch> launch = spare_launch(window);
   capture(call, *launch);
+  const std::uint64_t after = latest_conflict(*launch, window.groups);
+  const bool current = std::ranges::all_of(call.arguments, [&](const auto& argument) {
+    return !argument.storage || argument.storage->current_on(call.device);
+  });
+  // A launch whose vectors are yet to come is looked at again when they are there.
+  const Merge merge = current ? find_producer(call, *launch, after) : Merge{};
+  if (merge.group && merge.reason == Reason::none) {
+    auto merged = merged_launch(call, merge, *launch);
+    explain_merge(call, merge);
+    for (const Access& access : launch->accesses) {
+      if (access.writes) access.storage->mark_device_newer();
+    }
+    merge_into(merge, std::move(merged), std::move(launch));
+    return Step::done;
+  }
   Reason reason = Reason::none;
-  Group* group = find_group(call, *launch, reason);
+  Group* group = find_group(call, after, reason);
 
   const auto give_up = [&](Step step) {
     launch->reset();
     window.spare_launches.push_back(std::move(launch));
     return step;
   };
-  if (!group && window.groups.size() >= settings_.most_groups()) return give_up(Step::make_room);
-  const bool current = std::ranges::all_of(call.arguments, [&](const auto& argument) {
-    return !argument.storage || argument.storage->current_on(call.device);
-  });
+  if (!group && window.groups.size() >= settings_.most_groups() && scopes().batched == 0) {
+    return give_up(Step::make_room);
+  }
   if (!current) return give_up(Step::upload);
+  if (merge.group) explain_merge(call, merge);
 
   if (!group && !window.groups.empty()) counters_.refuse(reason);
   if (explain_.listening() && (group || !window.groups.empty())) {
@@ -158,9 +172,11 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   // From here on nothing throws: a launch is held and marked, or neither.
   if (!group) group = &new_group(window);
   group->members.push_back(std::move(launch));
+  ++group->launches;
   group->grid_x += call.shape.grid[0];
-  group->shared_bytes += call.kernel->kernel.shared_bytes();
+  group->shared_bytes += call.kernel->shared_bytes;
   group->cost = group->cost + call.prepared.cost + kMemberCost;
+  group->fingerprint = fingerprint_with(group->fingerprint, *call.kernel);
   HeldLaunch& held = *group->members.back();
   stamp(held, group->sequence);
   for (const Access& access : held.accesses) {
@@ -276,11 +292,20 @@ void LaunchWindow::run_now(const Call& call) {
   }
 }
 
+void LaunchWindow::clear_fused_cache() {
+  for (const auto& device : core_.devices()) {
+    const std::lock_guard issue(device->issue_lock());
+    window_of(*device).plans.clear();
+  }
+  fused_cache_.clear();
+  epilogue_cache_.clear();
+}
+
 std::uint64_t LaunchWindow::held_count() const {
   std::uint64_t held = 0;
   for (const auto& window : windows_) {
     const std::lock_guard lock(window->lock);
-    for (const auto& group : window->groups) held += group->members.size();
+    for (const auto& group : window->groups) held += group->launches;
   }
   return held;
 }

@@ -19,9 +19,13 @@
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"
 #include "window/counters.hpp"
+#include "window/epilogue_cache.hpp"
 #include "window/explain.hpp"
 #include "window/fused_cache.hpp"
+#include "window/grants.hpp"
 #include "window/held_launch.hpp"
+#include "window/limits.hpp"
+#include "window/plan.hpp"
 #include "window/settings.hpp"
 
 namespace salvo::window {
@@ -42,13 +46,17 @@ class LaunchWindow final : public runtime::HeldWork {
   void flush();
   /// Issues everything; a failure is kept for the next call that may throw (W21).
   void issue_from_destructor() noexcept;
-  /// From here on launches run at once (W61).
-  void begin_exit() noexcept { exiting_ = true; }
+  /// The program ends (W61): launches run at once from here on; what is held is issued, every device
+  /// is waited for, because its driver's threads must not outlive it, and then launches are refused.
+  /// Failures are kept as a destructor's are.
+  void exit() noexcept;
 
   Settings& settings() noexcept { return settings_; }
   Counters& counters() noexcept { return counters_; }
   Explain& explain() noexcept { return explain_; }
-  FusedCache& fused_cache() noexcept { return fused_cache_; }
+  Grants& grants() noexcept { return grants_; }
+  /// Drops fused kernels and merged pairs, good and failed, and the plans that use them (W68).
+  void clear_fused_cache();
   std::uint64_t held_count() const;
 
  private:
@@ -59,7 +67,11 @@ class LaunchWindow final : public runtime::HeldWork {
     std::uint64_t last_sequence = 0;
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
-    bool unsubmitted = false;  // launched, not yet submitted; guarded by the issue lock
+    // Guarded by the issue lock:
+    PlanCache plans;
+    std::vector<runtime::Argument> arguments;  // of the fused launch being issued
+    bool closed = false;       // the exit flush is over
+    bool unsubmitted = false;  // launched, not yet submitted
   };
   using Failures = std::vector<Error>;
 
@@ -87,8 +99,7 @@ class LaunchWindow final : public runtime::HeldWork {
   static void check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
                               const Dims& dims, std::span<const detail::CallArgument> arguments);
 
-  static std::uint32_t automatic_block(runtime::DeviceState& device, KernelRecord& kernel,
-                                       const Prepared& prepared);
+  static std::uint32_t automatic_block(runtime::DeviceState& device, const Prepared& prepared);
 
   // Holding (launch_window.cpp).
   enum class Step : std::uint8_t { done, make_room, upload, too_late };
@@ -99,8 +110,35 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Fills a launch from a call; spans without a copy on the device yet have none.
   static void capture(const Call& call, HeldLaunch& launch);
   /// The group a launch joins, or null for a new one; `reason` says why not the latest held group.
-  Group* find_group(const Call& call, const HeldLaunch& launch, Reason& reason);
+  Group* find_group(const Call& call, std::uint64_t after, Reason& reason);
   Reason why_not_joined(const Call& call, const Group& group) const;
+
+  // Epilogues (merge.cpp); the window lock is held.
+  /// Where a launch can run at the stores of a held one, and the kernel that does both.
+  struct Merge {
+    Group* group = nullptr;  // null: it reads nothing that the latest group it follows writes
+    std::size_t producer = 0;
+    Reason reason = Reason::none;  // why it cannot
+    std::string detail;
+    std::shared_ptr<KernelRecord> kernel;
+    Prepared* prepared = nullptr;
+  };
+  Merge find_producer(const Call& call, const HeldLaunch& launch, std::uint64_t after);
+  /// Fills in why a launch that reads what `producer` writes cannot merge with it, or how it does.
+  void judge_merge(const Call& call, const HeldLaunch& launch, const HeldLaunch& producer,
+                   Merge& merge);
+  void explain_merge(const Call& call, const Merge& merge);
+  Reason merge_limits(const Call& call, const Merge& merge) const;
+  /// The merged launch; producer and consumer are not yet part of it.
+  static std::unique_ptr<HeldLaunch> merged_launch(const Call& call, const Merge& merge,
+                                                   const HeldLaunch& consumer);
+  /// Throws nothing.
+  static void merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> merged,
+                         std::unique_ptr<HeldLaunch> consumer);
+  /// Whether a kernel may become one launch with others as far as the device's compiler is
+  /// concerned: it leaves contraction alone, or there is a grant (W32, W52).
+  bool is_granted(const KernelRecord& kernel, const Prepared& prepared) const;
+  bool is_granted(const HeldLaunch& launch) const;
   static bool held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept;
   /// Makes the call's vectors current on the device; what must be issued or moved first is.
   void bring_to_device(const Call& call);
@@ -115,9 +153,16 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_groups(runtime::DeviceState& device, std::vector<std::unique_ptr<Group>> groups,
                     Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
+  Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
   bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);
   void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
+  void issue_merged(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
+  void issue_parts(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
+  void count_issued(const HeldLaunch& launch) noexcept;
+  void count_merges(const HeldLaunch& launch) noexcept;
+  /// Notes that a launch, or each that it stands for, was not carried out.
+  void note_failed(const HeldLaunch& launch, const Error& failure, Failures& failures);
   void launch_single(runtime::DeviceState& device, HeldLaunch& launch);
   std::vector<std::unique_ptr<Group>> detach(DeviceWindow& window, std::size_t most);
   void recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups);
@@ -129,12 +174,11 @@ class LaunchWindow final : public runtime::HeldWork {
   Counters counters_;
   Explain explain_;
   FusedCache fused_cache_;
+  EpilogueCache epilogue_cache_;
+  Grants grants_;
   std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
   std::atomic<bool> exiting_{false};
 };
-
-/// Room that each member's first block and block count take in a fused launch (W37).
-inline constexpr runtime::ParameterCost kMemberCost{8, 2, 8};
 
 /// Failures that a destructor met and nobody has seen (W21). Of the whole process: the runtime they
 /// came from may be gone.

@@ -12,7 +12,7 @@ struct Words {
   std::string_view text;
 };
 
-constexpr std::array<Words, 27> kReasons{{
+constexpr std::array<Words, 32> kReasons{{
     {"none", "applied"},
     {"window_off", "the window is off"},
     {"backend_off", "the window is off for this backend"},
@@ -40,8 +40,13 @@ constexpr std::array<Words, 27> kReasons{{
     {"not_profitable", "fusing is expected to lose on this device"},
     {"failed_before", "this combination failed before"},
     {"build_failed", "the fused kernel failed; its members were issued one by one"},
+    {"contraction_differs", "its contraction mode differs"},
+    {"needs_grant", "the device compiler may contract across the two and no grant allows it"},
+    {"not_element_wise", "the consumer is not element-wise"},
+    {"hazard", "the two share more bytes than the element that is stored"},
+    {"unproved", "it is not proved that each element is stored once and covers the consumer's"},
 }};
-static_assert(kReasons.size() == static_cast<std::size_t>(Reason::build_failed) + 1);
+static_assert(kReasons.size() == static_cast<std::size_t>(Reason::unproved) + 1);
 
 }  // namespace
 

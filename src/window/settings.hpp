@@ -23,6 +23,10 @@ class Settings {
   /// The effective state for a backend's non-CPU devices (W68). The name is a known one.
   bool defers(std::string_view backend) const noexcept;
   bool epilogue_on(std::string_view backend) const noexcept;
+  /// For a device whose launches are held.
+  bool epilogue_on(const runtime::DeviceState& device) const noexcept {
+    return epilogue_ && epilogue_on_[device.backend_index()];
+  }
 
   void set_enabled(bool on) noexcept { enabled_ = on; }
   void set_backend(std::string_view backend, bool on) noexcept { window_on_[index(backend)] = on; }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "window/launch_window.hpp"
+#include "window/scopes.hpp"
 
 namespace salvo::window {
 namespace {
@@ -24,6 +25,8 @@ namespace {
 }
 
 constexpr std::string_view kAxes = "xyz";
+/// Along one axis: global indexes are 32-bit.
+constexpr std::uint64_t kMostThreads = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -31,9 +34,8 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
                                             Prepared& prepared, const Dims& dims) {
   const DeviceProperties& limits = device.properties();
   runtime::LaunchShape shape;
-  if (dims.shared_bytes() < 0 || std::cmp_greater(dims.shared_bytes() + static_cast<std::int64_t>(
-                                                                            kernel.kernel.shared_bytes()),
-                                                  limits.shared_bytes_per_block)) {
+  const std::int64_t shared = dims.shared_bytes() + static_cast<std::int64_t>(kernel.shared_bytes);
+  if (dims.shared_bytes() < 0 || std::cmp_greater(shared, limits.shared_bytes_per_block)) {
     refuse(kernel, dims, fmt::format("{} bytes of dynamic shared memory do not fit in {}'s {}",
                                      dims.shared_bytes(), device.id(),
                                      limits.shared_bytes_per_block));
@@ -51,8 +53,15 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
     if (dims.automatic_block()) {
       std::uint32_t usual = prepared.block.load(std::memory_order_relaxed);
       if (usual == 0) {
-        usual = automatic_block(device, kernel, prepared);
+        usual = automatic_block(device, prepared);
         prepared.block.store(usual, std::memory_order_relaxed);
+      }
+      const std::uint64_t blocks = (static_cast<std::uint64_t>(dims.range()) + usual - 1) / usual;
+      if (blocks <= limits.max_grid[0] && blocks * usual <= kMostThreads) {
+        // The usual launch: the driver's block needs no further check.
+        shape.grid[0] = static_cast<std::uint32_t>(blocks);
+        shape.block[0] = usual;
+        return shape;
       }
       block = {usual, 1, 1};
     }
@@ -69,9 +78,8 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
       refuse(kernel, dims, fmt::format("grid {} is {}; {} takes 0 to {}", kAxes[axis], grid[axis],
                                        device.id(), limits.max_grid[axis]));
     }
-    // Global indexes are 32-bit.
     if (static_cast<std::uint64_t>(grid[axis]) * static_cast<std::uint64_t>(block[axis]) >
-        std::numeric_limits<std::int32_t>::max()) {
+        kMostThreads) {
       refuse(kernel, dims, fmt::format("more than 2^31 - 1 threads along {}", kAxes[axis]));
     }
     threads_per_block *= static_cast<std::uint64_t>(block[axis]);
@@ -86,12 +94,13 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
   return shape;
 }
 
-std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, KernelRecord& kernel,
+std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device,
                                             const Prepared& prepared) {
   if (const std::uint32_t usual = device.driver().preferred_block(nullptr)) return usual;
   try {
     return device.driver().preferred_block(&device.executable(
-        kernel.kernel, kernel.digest, translate_options(false), &prepared.programs[0]));
+        *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
+        &prepared.programs[0]));
   } catch (const Error&) {
     // The device remembers the failed build and throws it again at issue (W58). The block must not
     // depend on whether that happens, so the device's smallest usual size stands in.
@@ -140,7 +149,9 @@ void LaunchWindow::submit(runtime::DeviceState& device,
                   shape_of(device, *kernel, *prepared, dims), arguments};
   if (call.shape.grid[0] == 0 || call.shape.grid[1] == 0 || call.shape.grid[2] == 0) return;  // W35
 
-  const Reason refused = exiting_ ? Reason::exiting : settings_.why_not_held(device);
+  const Reason refused = exiting_                ? Reason::exiting
+                         : scopes().paused > 0 ? Reason::paused
+                                               : settings_.why_not_held(device);
   if (explain_.listening()) {
     explain_.say({Decision::Kind::window, refused == Reason::none, refused, kernel->kernel.name,
                   device.id(), ""});

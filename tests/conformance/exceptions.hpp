@@ -12,6 +12,10 @@ namespace salvo::conformance {
 /// reported as skipped with the reason while it fails, and as an error once it passes.
 std::string_view expected_failure(const Subject& subject, std::string_view test);
 
+/// Source in a language of the backend: x[i] = (int)(scale * i) + offset, of an int span, a float
+/// and an int.
+runtime::UserSource user_source(const Subject& subject);
+
 /// Units in the last place by which `function` on a device may differ from the interpreter: what
 /// is stated for the backend, and what the interpreter's own function may be off.
 double ulp_bound(const Subject& subject, ir::Op function, ir::Scalar type);

@@ -101,6 +101,8 @@ std::vector<std::string> failures(const Subject& subject, const Case& what) {
   }
 }
 
+}  // namespace
+
 std::string test_name() {
   // "On/Arithmetic.Adds/OpenCL0_f32" -> "Arithmetic.Adds"
   const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
@@ -110,18 +112,14 @@ std::string test_name() {
   return suite + "." + test.substr(0, test.find('/'));
 }
 
-}  // namespace
-
 std::vector<Bytes> run(runtime::DeviceDriver& driver, const Case& what) {
   Buffers buffers(driver);
   for (const Value& value : what.arguments) buffers.add(value);
   std::vector<runtime::Argument> arguments;
   for (std::size_t i = 0; i < what.arguments.size(); ++i) {
     const Value& value = what.arguments[i];
-    arguments.push_back({.buffer = buffers[value.shares.value_or(i)],
-                         .byte_offset = value.offset,
-                         .length = value.length,
-                         .bits = value.bits});
+    arguments.push_back({.buffer = buffers[value.shares.value_or(i)], .byte_offset = value.offset,
+                         .length = value.length, .bits = value.bits});
   }
   const runtime::Program program = driver.translate(what.kernel, what.options);
   const auto executable = driver.build(what.kernel, program, {});

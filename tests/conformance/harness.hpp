@@ -87,6 +87,9 @@ std::vector<std::string> differences(const Case& what, const std::vector<Bytes>&
 /// What the kernel needs and the device lacks; empty if nothing.
 std::string lacking(const DeviceProperties& device, const ir::Kernel& kernel);
 
+/// The running test as lists name it: "Suite.Name".
+std::string test_name();
+
 /// Checks a case on a device against the interpreter. On a device that lacks what the kernel needs,
 /// checks that the kernel is refused by name, and skips.
 void check_case(const Subject& subject, const Case& what);

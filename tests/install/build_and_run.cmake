@@ -23,8 +23,8 @@ else()
 endif()
 
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/user -B ${scratch}/build
-  -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug
-  "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" ${place} COMMAND_ERROR_IS_FATAL ANY)
+  -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=None
+  ${place} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${scratch}/build COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${scratch}/build/user OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
 if(NOT said STREQUAL "2 -1\n")

@@ -57,6 +57,7 @@ TEST_F(W65Seeing, W68_OffThenOnKeepsThePerBackendChoices) {
 
 TEST_F(W65Seeing, W68_EpilogueIsTheEffectiveState) {
   Window& window = fake.window();
+  window.set_epilogue_enabled(true);
   EXPECT_TRUE(window.epilogue_on("HIP"));
   window.set_epilogue_backend("HIP", false);
   EXPECT_FALSE(window.epilogue_on("HIP"));

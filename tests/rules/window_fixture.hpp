@@ -88,6 +88,9 @@ class WindowRules : public ::testing::Test {
  protected:
   static constexpr int kCount = 1000;
 
+  /// These rules are those of separate launches; epilogues have tests of their own.
+  WindowRules() { fake.window().set_epilogue_enabled(false); }
+
   FakeRuntime fake;
   Device device = fake.device();
   Floats twice = scaled("twice", 2.0f);

@@ -210,8 +210,8 @@ ir::Kernel busy_kernel() {
   const ValueId mirror = b.op(Op::Sub, {b.constant_i32(63), t});
   const ValueId sum = b.op(Op::Add, {b.load(tile, t), b.load(tile, mirror)});
   b.store(y, i, sum);
-  const ValueId bin = b.op(Op::And, {b.cast(Scalar::I32, b.op(Op::Mul, {sum, b.load(x, i)})),
-                                     b.constant_i32(15)});
+  const ValueId bin =
+      b.op(Op::And, {b.cast(Scalar::I32, b.op(Op::Mul, {sum, b.load(x, i)})), b.constant_i32(15)});
   b.atomic(Op::AtomicAdd, bins, {bin, b.constant(Scalar::U32, 1)});
   return b.finish();
 }

@@ -59,9 +59,9 @@ TEST(InterpreterConvert, IntegerToFloatRoundsToNearestEven) {
   EXPECT_EQ(cast<float>(Scalar::F32, Scalar::U64, ~std::uint64_t{0}), 0x1p64f);
   EXPECT_EQ(cast<double>(Scalar::F64, Scalar::I64, (std::int64_t{1} << 53) + 1), 0x1p53);
   // Just above a tie. Through double it would round twice: to the tie, and then to even.
-  EXPECT_EQ(cast<float>(Scalar::F32, Scalar::I64,
-                        (std::int64_t{1} << 60) + (std::int64_t{1} << 36) + 1),
-            0x1p60f + 0x1p37f);
+  EXPECT_EQ(
+      cast<float>(Scalar::F32, Scalar::I64, (std::int64_t{1} << 60) + (std::int64_t{1} << 36) + 1),
+      0x1p60f + 0x1p37f);
 }
 
 TEST(InterpreterConvert, IntegersKeepTheirLowBits) {
@@ -91,8 +91,8 @@ TEST(InterpreterConvert, DoubleToFloatRounds) {
 double half_value(unsigned bits) {
   const int exponent = static_cast<int>(bits >> 10 & 0x1f);
   const double fraction = bits & 0x3ff;
-  const double magnitude = exponent == 0 ? std::ldexp(fraction, -24)
-                                         : std::ldexp(1024 + fraction, exponent - 25);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 

@@ -22,8 +22,9 @@ TEST(InterpreterFaults, ReadPastTheEnd) {
   b.at("src/demo.cpp", 12);
   b.store(y, i, b.load(x, b.op(Op::Add, {i, b.constant_i32(1)})));
   std::vector<std::int32_t> from(1024), to(1024);
-  EXPECT_EQ(fault_of(b.kernel(), shape(8, 128), {on(from), unwritten(to)}),
-            "line 12: read of x[1024] past its 1024 elements, by thread (127,0,0) of block (7,0,0)");
+  EXPECT_EQ(
+      fault_of(b.kernel(), shape(8, 128), {on(from), unwritten(to)}),
+      "line 12: read of x[1024] past its 1024 elements, by thread (127,0,0) of block (7,0,0)");
 }
 
 TEST(InterpreterFaults, TheWholeErrorNamesKernelAndLine) {

@@ -38,12 +38,10 @@ TEST(InterpreterMemory, NarrowIntegersWidenWhenLoadedAndAreCutWhenStored) {
   using I32 = std::vector<std::int32_t>;
   EXPECT_EQ((copied<std::int8_t, std::int32_t>(Scalar::I8, Scalar::I32, {-1, 127, -128})),
             (I32{-1, 127, -128}));
-  EXPECT_EQ((copied<std::uint8_t, std::int32_t>(Scalar::U8, Scalar::I32, {255, 1})),
-            (I32{255, 1}));
+  EXPECT_EQ((copied<std::uint8_t, std::int32_t>(Scalar::U8, Scalar::I32, {255, 1})), (I32{255, 1}));
   EXPECT_EQ((copied<std::int16_t, std::int32_t>(Scalar::I16, Scalar::I32, {-32768})),
             (I32{-32768}));
-  EXPECT_EQ((copied<std::uint16_t, std::int32_t>(Scalar::U16, Scalar::I32, {65535})),
-            (I32{65535}));
+  EXPECT_EQ((copied<std::uint16_t, std::int32_t>(Scalar::U16, Scalar::I32, {65535})), (I32{65535}));
   EXPECT_EQ((copied<std::int32_t, std::int8_t>(Scalar::I32, Scalar::I8, {0x1ff, 0x180, -2})),
             (std::vector<std::int8_t>{-1, -128, -2}));
   EXPECT_EQ((copied<std::int32_t, std::uint16_t>(Scalar::I32, Scalar::U16, {0x1'2345, -1})),
@@ -71,14 +69,13 @@ TEST(InterpreterMemory, ShortFloatsAreRoundedWhenStored) {
 TEST(InterpreterMemory, SixtyFourBitElements) {
   EXPECT_EQ((copied<std::int64_t, std::uint64_t>(Scalar::I64, Scalar::U64, {-1})),
             (std::vector<std::uint64_t>{~std::uint64_t{0}}));
-  EXPECT_EQ((copied<double, float>(Scalar::F64, Scalar::F32, {0.1})),
-            (std::vector<float>{0.1f}));
+  EXPECT_EQ((copied<double, float>(Scalar::F64, Scalar::F32, {0.1})), (std::vector<float>{0.1f}));
 }
 
 TEST(InterpreterMemory, ScalarParametersAreReadAsTheirComputeType) {
   test::Shapes b("scalars");
   const auto y = b.span_parameter("y", Element::scalar(Scalar::F64), false);
-  const Scalar types[] = {Scalar::I8,  Scalar::U8,  Scalar::I16, Scalar::F16,
+  const Scalar types[] = {Scalar::I8,   Scalar::U8,  Scalar::I16, Scalar::F16,
                           Scalar::BF16, Scalar::U64, Scalar::F32, Scalar::Bool};
   int index = 0;
   for (const Scalar type : types) {
@@ -194,19 +191,21 @@ ir::Kernel reduction_kernel(std::uint32_t shared_count) {
   const ValueId t = b.position(Op::ThreadIdx, 0);
   b.store(partial, t, b.load(x, b.position(Op::GlobalIdx, 0)));
   b.var_set(width, b.op(Op::Div, {b.position(Op::BlockDim, 0), b.constant_i32(2)}));
-  b.while_loop([&] { return b.op(Op::Gt, {b.var_get(width), b.constant_i32(0)}); },
-               [&] {
-                 b.statement(Op::Barrier);
-                 const ValueId half = b.var_get(width);
-                 b.if_else(b.op(Op::Lt, {t, half}), [&] {
-                   const ValueId other = b.load(partial, b.op(Op::Add, {t, half}));
-                   b.store(partial, t, b.op(Op::Add, {b.load(partial, t), other}));
-                 });
-                 b.var_set(width, b.op(Op::Div, {half, b.constant_i32(2)}));
-               });
-  b.if_else(b.op(Op::Eq, {t, b.constant_i32(0)}), [&] {
-    b.store(sums, b.position(Op::BlockIdx, 0), b.load(partial, t));
-  });
+  b.while_loop(
+      [&] {
+        return b.op(Op::Gt, {b.var_get(width), b.constant_i32(0)});
+      },
+      [&] {
+        b.statement(Op::Barrier);
+        const ValueId half = b.var_get(width);
+        b.if_else(b.op(Op::Lt, {t, half}), [&] {
+          const ValueId other = b.load(partial, b.op(Op::Add, {t, half}));
+          b.store(partial, t, b.op(Op::Add, {b.load(partial, t), other}));
+        });
+        b.var_set(width, b.op(Op::Div, {half, b.constant_i32(2)}));
+      });
+  b.if_else(b.op(Op::Eq, {t, b.constant_i32(0)}),
+            [&] { b.store(sums, b.position(Op::BlockIdx, 0), b.load(partial, t)); });
   return b.finish();
 }
 
@@ -272,8 +271,9 @@ std::pair<std::uint64_t, std::uint64_t> atomic(Op op, Scalar type, std::uint64_t
   b.store(y, zero, b.append(node));
   std::vector<std::uint64_t> memory{old, 0};
   const std::size_t size = ir::size_of(type);
-  run_sound(b.kernel(), shape(1, 1),
-            {HostArgument{&memory[0], size, 1, 0, true}, HostArgument{&memory[1], size, 1, 0, true}});
+  run_sound(
+      b.kernel(), shape(1, 1),
+      {HostArgument{&memory[0], size, 1, 0, true}, HostArgument{&memory[1], size, 1, 0, true}});
   return {memory[0], memory[1]};
 }
 
@@ -302,8 +302,7 @@ TEST(InterpreterMemory, AtomicsOfOneLaunchCountEveryThread) {
   test::Shapes b("tickets");
   const auto counter = b.span_parameter("counter", Element::scalar(Scalar::I32), false);
   const auto taken = b.span_parameter("taken", Element::scalar(Scalar::I32), false);
-  const ValueId ticket =
-      b.atomic(Op::AtomicAdd, counter, {b.constant_i32(0), b.constant_i32(1)});
+  const ValueId ticket = b.atomic(Op::AtomicAdd, counter, {b.constant_i32(0), b.constant_i32(1)});
   b.store(taken, ticket, b.position(Op::GlobalIdx, 0));
   std::vector<std::int32_t> count(1);
   std::vector<std::int32_t> order(96);

@@ -35,15 +35,15 @@ Options warp_of(std::uint32_t size) {
 }
 
 TEST(InterpreterWarp, LanesAreConsecutiveThreads) {
-  EXPECT_EQ(results<std::int32_t>(
-                Scalar::I32, 6,
-                [](test::Shapes& b, ValueId) {
-                  const ValueId ten = b.op(Op::Mul, {b.position(Op::WarpSize, 0),
-                                                     b.constant_i32(10)});
-                  return b.op(Op::Add, {ten, b.position(Op::LaneId, 0)});
-                },
-                warp_of(4)),
-            (I32{40, 41, 42, 43, 40, 41}));
+  EXPECT_EQ(
+      results<std::int32_t>(
+          Scalar::I32, 6,
+          [](test::Shapes& b, ValueId) {
+            const ValueId ten = b.op(Op::Mul, {b.position(Op::WarpSize, 0), b.constant_i32(10)});
+            return b.op(Op::Add, {ten, b.position(Op::LaneId, 0)});
+          },
+          warp_of(4)),
+      (I32{40, 41, 42, 43, 40, 41}));
 }
 
 TEST(InterpreterWarp, Shuffles) {
@@ -64,10 +64,9 @@ TEST(InterpreterWarp, Shuffles) {
 
 TEST(InterpreterWarp, Votes) {
   const auto vote = [](Op op, int below) {
-    return results<std::uint64_t>(
-        Scalar::U64, 40, [=](test::Shapes& b, ValueId t) {
-          return b.cast(Scalar::U64, b.op(op, {b.op(Op::Lt, {t, b.constant_i32(below)})}));
-        });
+    return results<std::uint64_t>(Scalar::U64, 40, [=](test::Shapes& b, ValueId t) {
+      return b.cast(Scalar::U64, b.op(op, {b.op(Op::Lt, {t, b.constant_i32(below)})}));
+    });
   };
   EXPECT_EQ(vote(Op::Any, 1)[31], 1u);
   EXPECT_EQ(vote(Op::Any, 1)[32], 0u);
@@ -97,8 +96,8 @@ TEST(InterpreterWarp, FloatSumsFoldHalvesOntoEachOther) {
   const auto sums = results<float>(
       Scalar::F32, 4,
       [](test::Shapes& b, ValueId t) {
-        const ValueId odd = b.op(Op::Eq, {b.op(Op::And, {t, b.constant_i32(1)}),
-                                          b.constant_i32(1)});
+        const ValueId odd =
+            b.op(Op::Eq, {b.op(Op::And, {t, b.constant_i32(1)}), b.constant_i32(1)});
         const ValueId value = b.op(Op::Select, {odd, b.constant(Scalar::F32, to_slot(0x1p-23f)),
                                                 b.constant(Scalar::F32, to_slot(1.0f))});
         return b.op(Op::WarpAdd, {value});

@@ -16,7 +16,6 @@ using Clock = std::chrono::steady_clock;
 using Outputs = std::vector<std::vector<std::byte>>;
 
 constexpr std::chrono::milliseconds kTimingBudget{400};
-constexpr std::size_t kFewestRounds = 3;
 constexpr std::size_t kMostRounds = 2000;
 
 void tell(const DemoProgram& program, const Device& device, const char* what) {
@@ -40,14 +39,13 @@ bool same_bits(const Outputs& reference, const std::vector<std::span<const std::
 double microseconds_per_launch(DemoProgram& program, const Device& device) {
   std::vector<double> rounds;
   const auto start = Clock::now();
-  while (rounds.size() < kFewestRounds ||
-         (rounds.size() < kMostRounds && Clock::now() - start < kTimingBudget)) {
+  do {
     const auto before = Clock::now();
     const int launches = program.run(device);
     device.synchronize();
     const std::chrono::duration<double, std::micro> spent = Clock::now() - before;
     rounds.push_back(spent.count() / launches);
-  }
+  } while (rounds.size() < kMostRounds && Clock::now() - start < kTimingBudget);
   const auto middle = rounds.begin() + static_cast<std::ptrdiff_t>(rounds.size() / 2);
   std::nth_element(rounds.begin(), middle, rounds.end());
   return *middle;

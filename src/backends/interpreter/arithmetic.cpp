@@ -249,37 +249,65 @@ LaneFunction bitwise(ir::Scalar type) {
 
 LaneFunction lane_function(ir::Op op, ir::Scalar result, ir::Scalar operand) {
   switch (op) {
-    case ir::Op::Add: return binary<Add>(operand);
-    case ir::Op::Sub: return binary<Sub>(operand);
-    case ir::Op::Mul: return binary<Mul>(operand);
-    case ir::Op::Div: return binary<Div>(operand);
-    case ir::Op::Rem: return binary<Rem>(operand);
-    case ir::Op::Neg: return unary<Neg>(operand);
-    case ir::Op::Abs: return unary<Abs>(operand);
-    case ir::Op::Min: return binary<Min>(operand);
-    case ir::Op::Max: return binary<Max>(operand);
-    case ir::Op::Fma: return ternary<Fma>(operand);
-    case ir::Op::And: return bitwise<And>(operand);
-    case ir::Op::Or: return bitwise<Or>(operand);
-    case ir::Op::Xor: return bitwise<Xor>(operand);
-    case ir::Op::Not: return unary<Not>(operand);
-    case ir::Op::Shl: return binary<Shl>(operand);
-    case ir::Op::Shr: return binary<Shr>(operand);
-    case ir::Op::ShrLogical: return binary<ShrLogical>(operand);
-    case ir::Op::Clz: return unary<Clz>(operand);
-    case ir::Op::Popcount: return unary<Popcount>(operand);
-    case ir::Op::Eq: return binary<Eq>(operand);
-    case ir::Op::Ne: return binary<Ne>(operand);
-    case ir::Op::Lt: return binary<Lt>(operand);
-    case ir::Op::Le: return binary<Le>(operand);
-    case ir::Op::Gt: return binary<Gt>(operand);
-    case ir::Op::Ge: return binary<Ge>(operand);
-    case ir::Op::Select: return &ternary_loop<Choose, std::uint64_t>;
-    case ir::Op::Cast: return cast_function(result, operand);
+    case ir::Op::Add:
+      return binary<Add>(operand);
+    case ir::Op::Sub:
+      return binary<Sub>(operand);
+    case ir::Op::Mul:
+      return binary<Mul>(operand);
+    case ir::Op::Div:
+      return binary<Div>(operand);
+    case ir::Op::Rem:
+      return binary<Rem>(operand);
+    case ir::Op::Neg:
+      return unary<Neg>(operand);
+    case ir::Op::Abs:
+      return unary<Abs>(operand);
+    case ir::Op::Min:
+      return binary<Min>(operand);
+    case ir::Op::Max:
+      return binary<Max>(operand);
+    case ir::Op::Fma:
+      return ternary<Fma>(operand);
+    case ir::Op::And:
+      return bitwise<And>(operand);
+    case ir::Op::Or:
+      return bitwise<Or>(operand);
+    case ir::Op::Xor:
+      return bitwise<Xor>(operand);
+    case ir::Op::Not:
+      return unary<Not>(operand);
+    case ir::Op::Shl:
+      return binary<Shl>(operand);
+    case ir::Op::Shr:
+      return binary<Shr>(operand);
+    case ir::Op::ShrLogical:
+      return binary<ShrLogical>(operand);
+    case ir::Op::Clz:
+      return unary<Clz>(operand);
+    case ir::Op::Popcount:
+      return unary<Popcount>(operand);
+    case ir::Op::Eq:
+      return binary<Eq>(operand);
+    case ir::Op::Ne:
+      return binary<Ne>(operand);
+    case ir::Op::Lt:
+      return binary<Lt>(operand);
+    case ir::Op::Le:
+      return binary<Le>(operand);
+    case ir::Op::Gt:
+      return binary<Gt>(operand);
+    case ir::Op::Ge:
+      return binary<Ge>(operand);
+    case ir::Op::Select:
+      return &ternary_loop<Choose, std::uint64_t>;
+    case ir::Op::Cast:
+      return cast_function(result, operand);
     case ir::Op::Bitcast:
       return ir::size_of(result) == ir::size_of(operand) ? &unary_loop<Same, std::uint64_t>
                                                          : nullptr;
-    default: return math_function(op, operand);
+    default:
+      return math_function(op, operand);
   }
 }
 

@@ -1,10 +1,11 @@
 // What each pure operation computes, exactly as include/salvo/ir.hpp defines it.
 // SPDX-License-Identifier: MIT
 //
-// Add, Sub, Mul, Div, Fma, Sqrt, Floor, Ceil, Round, Trunc and Fmod are correctly rounded. The other
-// math functions on F32 are computed by the double function and rounded once, which is the correctly
-// rounded result but for about one argument in a hundred million (Rsqrt: 1 / sqrt in double); on F64
-// they are those of the host's libm. NaN payloads and the sign of a NaN carry no promise.
+// Add, Sub, Mul, Div, Fma, Sqrt, Floor, Ceil, Round, Trunc and Fmod are correctly rounded. The
+// other math functions on F32 are computed by the double function and rounded once, which is the
+// correctly rounded result but for about one argument in a hundred million (Rsqrt: 1 / sqrt in
+// double); on F64 they are those of the host's libm. NaN payloads and the sign of a NaN carry no
+// promise.
 #pragma once
 
 #include "backends/interpreter/lanes.hpp"

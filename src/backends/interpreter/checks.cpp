@@ -25,10 +25,13 @@ std::uint64_t make_record(std::uint32_t thread, const Accessor& who) noexcept {
   return who.moment << kMomentShift | std::uint64_t{who.worker} << kWorkerShift | thread;
 }
 
-std::uint64_t moment_of(std::uint64_t record) noexcept { return record >> kMomentShift; }
+std::uint64_t moment_of(std::uint64_t record) noexcept {
+  return record >> kMomentShift;
+}
 
 bool of_same_block(std::uint64_t record, const Accessor& who) noexcept {
-  return (record >> kWorkerShift & kWorkerMask) == who.worker && moment_of(record) >= who.block_from;
+  return (record >> kWorkerShift & kWorkerMask) == who.worker &&
+         moment_of(record) >= who.block_from;
 }
 
 bool conflicts(std::uint64_t record, std::uint32_t thread, const Accessor& who) noexcept {
@@ -61,8 +64,8 @@ Conflict describe(AccessKind kind, std::uint64_t record, std::uint32_t thread,
   conflict.thread = static_cast<std::uint32_t>(record & kThreadMask);
   const bool own = of_same_block(record, who);
   // A record of the own block that conflicts only through kForeign does not name the other.
-  conflict.same_block = own && conflict.moment == who.moment &&
-                        ((record & kMany) != 0 || conflict.thread != thread);
+  conflict.same_block =
+      own && conflict.moment == who.moment && ((record & kMany) != 0 || conflict.thread != thread);
   conflict.thread_known = own ? conflict.same_block && conflict.thread != thread : true;
   return conflict;
 }
@@ -112,14 +115,22 @@ Conflict RaceShadow::access_granule(AccessKind kind, std::uint64_t granule, std:
     return describe(AccessKind::Read, reads_[granule], thread, who);
   }
   switch (kind) {
-    case AccessKind::Read: note(reads_[granule], thread, who); break;
-    case AccessKind::Write: writes_[granule] = make_record(thread, who); break;
-    case AccessKind::Atomic: note(atomics_[granule], thread, who); break;
+    case AccessKind::Read:
+      note(reads_[granule], thread, who);
+      break;
+    case AccessKind::Write:
+      writes_[granule] = make_record(thread, who);
+      break;
+    case AccessKind::Atomic:
+      note(atomics_[granule], thread, who);
+      break;
   }
   return {};
 }
 
-void Allocation::Free::operator()(void* memory) const noexcept { std::free(memory); }
+void Allocation::Free::operator()(void* memory) const noexcept {
+  std::free(memory);
+}
 
 Allocation::Allocation(std::size_t bytes)
     : owned_(static_cast<std::byte*>(zeroed(bytes))),

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // A data race is two accesses of the same bytes by different threads of one launch, at least one of
-// them a write, not both atomic, with no barrier of their block between. Threads of different blocks
-// are never ordered. Storing the same value twice is a race all the same: devices promise nothing
-// for it, least of all for stores of unlike sizes.
+// them a write, not both atomic, with no barrier of their block between. Threads of different
+// blocks are never ordered. Storing the same value twice is a race all the same: devices promise
+// nothing for it, least of all for stores of unlike sizes.
 //
 // Granules of 1, 2, 4 or 8 bytes have a record each. The size is the largest that divides every
 // address and size that the launch can use, so that granules never make two neighbours look like

@@ -14,7 +14,9 @@
 namespace salvo::backends::interpreter {
 namespace {
 
-bool changes_with_block(ir::Op op) { return op == ir::Op::BlockIdx || op == ir::Op::GlobalIdx; }
+bool changes_with_block(ir::Op op) {
+  return op == ir::Op::BlockIdx || op == ir::Op::GlobalIdx;
+}
 
 bool has_row(ir::Op op) {
   return op != ir::Op::ForIndex && (!ir::is_statement(op) || op == ir::Op::For);
@@ -25,16 +27,24 @@ bool has_row(ir::Op op) {
 ir::Op combining_op(ir::Op op) {
   switch (op) {
     case ir::Op::AtomicAdd:
-    case ir::Op::WarpAdd: return ir::Op::Add;
-    case ir::Op::AtomicSub: return ir::Op::Sub;
+    case ir::Op::WarpAdd:
+      return ir::Op::Add;
+    case ir::Op::AtomicSub:
+      return ir::Op::Sub;
     case ir::Op::AtomicMin:
-    case ir::Op::WarpMin: return ir::Op::Min;
+    case ir::Op::WarpMin:
+      return ir::Op::Min;
     case ir::Op::AtomicMax:
-    case ir::Op::WarpMax: return ir::Op::Max;
-    case ir::Op::AtomicAnd: return ir::Op::And;
-    case ir::Op::AtomicOr: return ir::Op::Or;
-    case ir::Op::AtomicXor: return ir::Op::Xor;
-    default: return ir::Op::Constant;
+    case ir::Op::WarpMax:
+      return ir::Op::Max;
+    case ir::Op::AtomicAnd:
+      return ir::Op::And;
+    case ir::Op::AtomicOr:
+      return ir::Op::Or;
+    case ir::Op::AtomicXor:
+      return ir::Op::Xor;
+    default:
+      return ir::Op::Constant;
   }
 }
 
@@ -110,8 +120,8 @@ void Code::note_use(const ir::Node& node) {
       .reads = node.op == ir::Op::Load,
       .writes = node.op == ir::Op::Store,
       .atomics = ir::is_atomic(node.op),
-      .alignment = kernel_.memories[node.memory].element.size | field.offset |
-                   ir::size_of(field.type),
+      .alignment =
+          kernel_.memories[node.memory].element.size | field.offset | ir::size_of(field.type),
   };
 }
 
@@ -133,16 +143,15 @@ Instruction Code::compile(ir::ValueId id) const {
 
   bool defined = true;
   if (ir::is_pure(node.op) && !ir::is_leaf(node.op)) {
-    const ir::Scalar operand = node.op == ir::Op::Select ? kernel_.node(node.operands[1]).type
-                                                         : instruction.operand_type;
+    const ir::Scalar operand =
+        node.op == ir::Op::Select ? kernel_.node(node.operands[1]).type : instruction.operand_type;
     instruction.function = lane_function(node.op, node.type, operand);
     defined = instruction.function != nullptr;
   } else if (node.op == ir::Op::For) {
     const bool down = node.literal != 0;
     const ir::Scalar type = instruction.operand_type;
     instruction.function = lane_function(down ? ir::Op::Sub : ir::Op::Add, type, type);
-    instruction.compare =
-        lane_function(down ? ir::Op::Gt : ir::Op::Lt, ir::Scalar::Bool, type);
+    instruction.compare = lane_function(down ? ir::Op::Gt : ir::Op::Lt, ir::Scalar::Bool, type);
     defined = instruction.function != nullptr && instruction.compare != nullptr;
   } else if (node.op == ir::Op::Param) {
     instruction.convert = widen_function(kernel_.parameters[node.index].type);
@@ -156,7 +165,7 @@ Instruction Code::compile(ir::ValueId id) const {
     defined = instruction.combine != nullptr;
   }
   if (!defined) {
-    throw fault_at(kernel_, node, Errc::invalid_kernel,
+    throw fault_at(kernel_, node, Errc::invalid_kernel, "build",
                    fmt::format("{} is not defined on {}", ir::name(node.op),
                                ir::name(instruction.operand_type)));
   }

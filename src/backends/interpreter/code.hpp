@@ -57,7 +57,9 @@ class Code {
   std::uint32_t depth() const noexcept { return depth_; }
 
   /// Position of a parameter's first argument, and how many a launch passes.
-  std::uint32_t first_argument(std::uint32_t parameter) const { return first_arguments_[parameter]; }
+  std::uint32_t first_argument(std::uint32_t parameter) const {
+    return first_arguments_[parameter];
+  }
   std::uint32_t argument_count() const noexcept { return argument_count_; }
 
   const ArrayLayout& layout(ir::MemoryId memory) const { return layouts_[memory]; }

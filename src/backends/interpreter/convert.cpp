@@ -75,12 +75,18 @@ LaneFunction cast_function(ir::Scalar to, ir::Scalar from) {
 
 LaneFunction widen_function(ir::Scalar element) {
   switch (element) {
-    case ir::Scalar::Bool: return &unary_loop<WidenBool, std::uint64_t>;
-    case ir::Scalar::I8: return &unary_loop<WidenI8, std::uint64_t>;
-    case ir::Scalar::I16: return &unary_loop<WidenI16, std::uint64_t>;
-    case ir::Scalar::F16: return &unary_loop<WidenF16, std::uint64_t>;
-    case ir::Scalar::BF16: return &unary_loop<WidenBF16, std::uint64_t>;
-    default: return nullptr;
+    case ir::Scalar::Bool:
+      return &unary_loop<WidenBool, std::uint64_t>;
+    case ir::Scalar::I8:
+      return &unary_loop<WidenI8, std::uint64_t>;
+    case ir::Scalar::I16:
+      return &unary_loop<WidenI16, std::uint64_t>;
+    case ir::Scalar::F16:
+      return &unary_loop<WidenF16, std::uint64_t>;
+    case ir::Scalar::BF16:
+      return &unary_loop<WidenBF16, std::uint64_t>;
+    default:
+      return nullptr;
   }
 }
 

@@ -19,12 +19,13 @@ std::string to_string(const ThreadPlace& place) {
                      place.thread[2], place.block[0], place.block[1], place.block[2]);
 }
 
-Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, std::string message) {
+Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, std::string operation,
+               std::string message) {
   Error::Details details;
   details.code = code;
   details.message = std::move(message);
   details.backend = "Interpreter";
-  details.operation = code == Errc::check_failed ? "launch" : "build";
+  details.operation = std::move(operation);
   details.kernel = kernel.name;
   if (node.location != ir::kNone) {
     const ir::Location& location = kernel.locations[node.location];

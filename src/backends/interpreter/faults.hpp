@@ -24,7 +24,8 @@ std::string element_name(const ir::Kernel& kernel, const ir::Node& node, const s
 /// "thread (1,0,0) of block (4,0,0)"
 std::string to_string(const ThreadPlace& place);
 
-/// An error of `node`, whose place in the kernel it carries.
-Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, std::string message);
+/// An error of `node`, whose place in the kernel it carries. `operation` is "build" or "launch".
+Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, std::string operation,
+               std::string message);
 
 }  // namespace salvo::backends::interpreter

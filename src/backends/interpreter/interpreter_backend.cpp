@@ -31,15 +31,16 @@ Error backend_error(Errc code, std::string operation, std::string message) {
 std::uint64_t host_memory_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
-                               : 0;
+  return pages > 0 && page > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+             : 0;
 }
 
 DeviceProperties make_properties(const Options& options) {
   DeviceProperties properties;
   properties.name = "Interpreter";
   properties.vendor = "Salvo";
-  properties.driver_version = "1";
+  properties.driver_version = "1.0";
   properties.is_cpu = true;
   properties.is_integrated = true;
   properties.memory_bytes = host_memory_bytes();
@@ -81,6 +82,12 @@ class InterpreterDriver final : public runtime::DeviceDriver {
   const DeviceProperties& properties() const noexcept override { return properties_; }
 
   runtime::Buffer allocate(std::size_t bytes) override {
+    // The host would promise more than it has, and end the process when it is used.
+    if (properties_.memory_bytes != 0 && bytes > properties_.max_allocation_bytes) {
+      throw backend_error(
+          Errc::out_of_memory, "allocate",
+          fmt::format("{} bytes, of {} that the host has", bytes, properties_.memory_bytes));
+    }
     try {
       auto allocation = std::make_unique<Allocation>(bytes);
       return {reinterpret_cast<std::uintptr_t>(allocation.release()), bytes};
@@ -100,7 +107,8 @@ class InterpreterDriver final : public runtime::DeviceDriver {
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel, const runtime::Program&,
                                              std::span<const std::byte>) override {
     if (const std::vector<std::string> faults = ir::verify(kernel); !faults.empty()) {
-      Error::Details details = backend_error(Errc::invalid_kernel, "build", faults.front()).details();
+      Error::Details details =
+          backend_error(Errc::invalid_kernel, "build", faults.front()).details();
       details.kernel = kernel.name;
       details.log = fmt::format("{}", fmt::join(faults, "\n"));
       throw Error(std::move(details));
@@ -117,8 +125,8 @@ class InterpreterDriver final : public runtime::DeviceDriver {
               std::span<const runtime::Argument> arguments) override {
     bound_.clear();
     for (const runtime::Argument& argument : arguments) {
-      bound_.push_back({allocation_of(argument.buffer), argument.byte_offset, argument.length,
-                        argument.bits});
+      bound_.push_back(
+          {allocation_of(argument.buffer), argument.byte_offset, argument.length, argument.bits});
     }
     interpreter::launch(static_cast<InterpreterExecutable&>(executable).code, shape, bound_,
                         options_, moment_);
@@ -152,6 +160,7 @@ class InterpreterDriver final : public runtime::DeviceDriver {
 
  private:
   static Allocation* allocation_of(runtime::Buffer buffer) noexcept {
+    // A handle is the address of its Allocation. NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<Allocation*>(buffer.handle);
   }
 
@@ -160,9 +169,9 @@ class InterpreterDriver final : public runtime::DeviceDriver {
     Allocation* allocation = allocation_of(buffer);
     const std::size_t size = allocation != nullptr ? allocation->bytes() : 0;
     if (offset > size || bytes > size - offset) {
-      throw backend_error(Errc::transfer_failed, operation,
-                          fmt::format("{} bytes from byte {} on, of a buffer of {} bytes", bytes,
-                                      offset, size));
+      throw backend_error(
+          Errc::transfer_failed, operation,
+          fmt::format("{} bytes from byte {} on, of a buffer of {} bytes", bytes, offset, size));
     }
     return *allocation;
   }
@@ -182,6 +191,8 @@ std::vector<std::unique_ptr<runtime::DeviceDriver>> InterpreterBackend::open() {
   return devices;
 }
 
-std::unique_ptr<runtime::Backend> make_backend() { return std::make_unique<InterpreterBackend>(); }
+std::unique_ptr<runtime::Backend> make_backend() {
+  return std::make_unique<InterpreterBackend>();
+}
 
 }  // namespace salvo::backends::interpreter

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // It is the numeric oracle of the other backends (arithmetic.hpp says what that promises) and finds
-// what a device would let pass: accesses out of bounds, reads of bytes that were never written, data
-// races, barriers that some threads do not reach. Each is an Error with Errc::check_failed that names
-// the kernel, its source line, the thread, the index and the memory; the launch that meets it ends.
+// what a device would let pass: accesses out of bounds, reads of bytes that were never written,
+// data races, barriers that some threads do not reach. Each is an Error with Errc::check_failed
+// that names the kernel, its source line, the thread, the index and the memory; the launch that
+// meets it ends.
 #pragma once
 
 #include <memory>

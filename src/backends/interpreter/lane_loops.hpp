@@ -22,9 +22,8 @@ void unary_loop(const std::uint64_t* a, const std::uint64_t*, const std::uint64_
 template <class F, class T>
 void binary_loop(const std::uint64_t* a, const std::uint64_t* b, const std::uint64_t*,
                  std::uint64_t* out, Lanes lanes) {
-  lanes.each([=](std::uint32_t i) {
-    out[i] = to_slot(F::apply(from_slot<T>(a[i]), from_slot<T>(b[i])));
-  });
+  lanes.each(
+      [=](std::uint32_t i) { out[i] = to_slot(F::apply(from_slot<T>(a[i]), from_slot<T>(b[i]))); });
 }
 
 template <class F, class T>

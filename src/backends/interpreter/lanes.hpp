@@ -57,14 +57,22 @@ template <class Function>
 auto with_type(ir::Scalar type, Function&& function) {
   using Result = decltype(function.template operator()<float>());
   switch (type) {
-    case ir::Scalar::Bool: return function.template operator()<bool>();
-    case ir::Scalar::I32: return function.template operator()<std::int32_t>();
-    case ir::Scalar::U32: return function.template operator()<std::uint32_t>();
-    case ir::Scalar::I64: return function.template operator()<std::int64_t>();
-    case ir::Scalar::U64: return function.template operator()<std::uint64_t>();
-    case ir::Scalar::F32: return function.template operator()<float>();
-    case ir::Scalar::F64: return function.template operator()<double>();
-    default: return Result{};
+    case ir::Scalar::Bool:
+      return function.template operator()<bool>();
+    case ir::Scalar::I32:
+      return function.template operator()<std::int32_t>();
+    case ir::Scalar::U32:
+      return function.template operator()<std::uint32_t>();
+    case ir::Scalar::I64:
+      return function.template operator()<std::int64_t>();
+    case ir::Scalar::U64:
+      return function.template operator()<std::uint64_t>();
+    case ir::Scalar::F32:
+      return function.template operator()<float>();
+    case ir::Scalar::F64:
+      return function.template operator()<double>();
+    default:
+      return Result{};
   }
 }
 

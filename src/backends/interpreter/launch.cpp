@@ -47,9 +47,9 @@ void check_shape(const Code& code, const runtime::LaunchShape& shape, const Opti
   }
   const std::uint64_t shared = code.shared_bytes() + shape.dynamic_shared_bytes;
   if (shared > kMaxSharedBytes) {
-    throw launch_error(code, Errc::launch_failed,
-                       fmt::format("{} bytes of shared memory a block; {} are possible", shared,
-                                   kMaxSharedBytes));
+    throw launch_error(
+        code, Errc::launch_failed,
+        fmt::format("{} bytes of shared memory a block; {} are possible", shared, kMaxSharedBytes));
   }
   if (options.warp_size < 1 || options.warp_size > kMaxWarpSize ||
       !std::has_single_bit(options.warp_size)) {

@@ -14,8 +14,8 @@ namespace salvo::backends::interpreter {
 
 /// Runs a launch to its end. Throws salvo::Error with the first fault of the lowest block that has
 /// one, the same with any number of workers: a launch in which some worker finds a fault is undone
-/// and run again in order. What was stored before the fault stays. `moment` is the first one that no
-/// launch has used, 1 at first; it moves on.
+/// and run again in order. What was stored before the fault stays. `moment` is the first one that
+/// no launch has used, 1 at first; it moves on.
 void launch(const Code& code, const runtime::LaunchShape& shape,
             std::span<const BoundArgument> arguments, const Options& options,
             std::uint64_t& moment);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/interpreter/machine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -9,7 +11,9 @@
 namespace salvo::backends::interpreter {
 namespace {
 
-std::uint32_t thread_count(const runtime::Dim3& block) { return block[0] * block[1] * block[2]; }
+std::uint32_t thread_count(const runtime::Dim3& block) {
+  return block[0] * block[1] * block[2];
+}
 
 /// Keeps the threads whose condition holds; returns how many.
 std::uint32_t keep_if(std::uint32_t* index, std::uint32_t count, const std::uint64_t* condition) {
@@ -79,20 +83,43 @@ void Machine::run(ir::BlockId block, Active& active, std::uint32_t level) {
 
 void Machine::execute(const Instruction& instruction, Active& active, std::uint32_t level) {
   switch (instruction.op) {
-    case ir::Op::If: run_if(instruction, active, level); break;
-    case ir::Op::For: run_for(instruction, active, level); break;
-    case ir::Op::While: run_while(instruction, active, level); break;
-    case ir::Op::Switch: run_switch(instruction, active, level); break;
-    case ir::Op::Break: leave(active, State::Broken); break;
-    case ir::Op::Continue: leave(active, State::Continued); break;
-    case ir::Op::Return: leave(active, State::Returned); break;
-    case ir::Op::Barrier: barrier(instruction, active); break;
+    case ir::Op::If:
+      run_if(instruction, active, level);
+      break;
+    case ir::Op::For:
+      run_for(instruction, active, level);
+      break;
+    case ir::Op::While:
+      run_while(instruction, active, level);
+      break;
+    case ir::Op::Switch:
+      run_switch(instruction, active, level);
+      break;
+    case ir::Op::Break:
+      leave(active, State::Broken);
+      break;
+    case ir::Op::Continue:
+      leave(active, State::Continued);
+      break;
+    case ir::Op::Return:
+      leave(active, State::Returned);
+      break;
+    case ir::Op::Barrier:
+      barrier(instruction, active);
+      break;
     // Accesses happen in program order here, which is more than a fence promises.
-    case ir::Op::Fence: break;
-    case ir::Op::VarGet: get_variable(instruction, lanes_of(active)); break;
-    case ir::Op::VarSet: set_variable(instruction, lanes_of(active)); break;
+    case ir::Op::Fence:
+      break;
+    case ir::Op::VarGet:
+      get_variable(instruction, lanes_of(active));
+      break;
+    case ir::Op::VarSet:
+      set_variable(instruction, lanes_of(active));
+      break;
     case ir::Op::Param:
-    case ir::Op::Length: fill_argument(instruction, lanes_of(active)); break;
+    case ir::Op::Length:
+      fill_argument(instruction, lanes_of(active));
+      break;
     default:
       if (ir::is_warp(instruction.op)) {
         warp_operation(instruction, active);
@@ -225,9 +252,9 @@ void Machine::get_variable(const Instruction& instruction, Lanes lanes) {
   std::uint64_t* out = row(instruction.out);
   lanes.each([&](std::uint32_t lane) {
     if (set[lane] == 0) {
-      fault(instruction, "uninitialised read of variable " +
-                             launch_.code.kernel().variables[node.index].name + ", by " +
-                             to_string(place_of(lane)));
+      fault(instruction, fmt::format("uninitialised read of variable {}, by {}",
+                                     launch_.code.kernel().variables[node.index].name,
+                                     to_string(place_of(lane))));
     }
     out[lane] = value[lane];
   });

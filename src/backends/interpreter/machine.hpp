@@ -3,7 +3,8 @@
 //
 // Each node is evaluated for all active threads before the next one. Control flow narrows the list
 // of active threads and restores it; threads that break, continue or return drop out of it until
-// their loop, or the block, takes them up again. So a barrier is only a check that nobody is missing.
+// their loop, or the block, takes them up again. So a barrier is only a check that nobody is
+// missing.
 #pragma once
 
 #include <cstdint>
@@ -97,8 +98,7 @@ class Machine {
   void access_words(const Instruction& instruction, Lanes lanes);
   template <class Word, AccessKind kKind, class Body>
   void each_access(const Instruction& instruction, Lanes lanes, Body&& body);
-  std::uint64_t update(const Instruction& instruction, std::uint64_t old,
-                       std::uint32_t lane) const;
+  std::uint64_t update(const Instruction& instruction, std::uint64_t old, std::uint32_t lane) const;
 
   // Warps (machine_warp.cpp).
   void warp_operation(const Instruction& instruction, const Active& active);

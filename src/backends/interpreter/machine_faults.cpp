@@ -18,7 +18,7 @@ std::string_view access_word(ir::Op op) {
 }  // namespace
 
 void Machine::fault(const Instruction& instruction, std::string message) const {
-  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed,
+  throw fault_at(launch_.code.kernel(), node_of(instruction), Errc::check_failed, "launch",
                  std::move(message));
 }
 
@@ -33,12 +33,11 @@ std::string Machine::element_text(const Instruction& instruction, std::uint32_t 
 void Machine::fault_bounds(const Instruction& instruction, std::uint32_t lane,
                            std::uint64_t length) const {
   const std::uint64_t slot = row(instruction.operands[0])[lane];
-  const bool negative = instruction.operand_type != ir::Scalar::U64 &&
-                        as_signed(slot, instruction.index_is_i32) < 0;
-  fault(instruction,
-        fmt::format("{} of {} {} its {} elements, by {}", access_word(instruction.op),
-                    element_text(instruction, lane), negative ? "before" : "past", length,
-                    to_string(place_of(lane))));
+  const bool negative =
+      instruction.operand_type != ir::Scalar::U64 && as_signed(slot, instruction.index_is_i32) < 0;
+  fault(instruction, fmt::format("{} of {} {} its {} elements, by {}", access_word(instruction.op),
+                                 element_text(instruction, lane), negative ? "before" : "past",
+                                 length, to_string(place_of(lane))));
 }
 
 void Machine::fault_unwritten(const Instruction& instruction, std::uint32_t lane,
@@ -53,11 +52,10 @@ void Machine::fault_race(const Instruction& instruction, std::uint32_t lane, std
   const std::string_view kind = other.kind == AccessKind::Read    ? "read"
                                 : other.kind == AccessKind::Write ? "write"
                                                                   : "atomic";
-  fault(instruction,
-        fmt::format("race on {} (of {} elements): {} by {} and{} {} by {}",
-                    element_text(instruction, lane), length, kind, other_party(other),
-                    other.same_block ? ", with no barrier between," : "",
-                    access_word(instruction.op), to_string(place_of(lane))));
+  fault(instruction, fmt::format("race on {} (of {} elements): {} by {} and{} {} by {}",
+                                 element_text(instruction, lane), length, kind, other_party(other),
+                                 other.same_block ? ", with no barrier between," : "",
+                                 access_word(instruction.op), to_string(place_of(lane))));
 }
 
 std::string Machine::other_party(const Conflict& other) const {

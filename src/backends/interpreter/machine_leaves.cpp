@@ -25,10 +25,10 @@ std::uint32_t Machine::argument_of(const Instruction& instruction, std::uint32_t
   const std::uint64_t slot = row(instruction.slot)[lane];
   const std::uint32_t slots = kernel.parameters[parameter].slots;
   if (slot >= slots) {
-    throw fault_at(kernel, node, Errc::invalid_kernel,
-                   fmt::format("slot {} of {} past its {} arguments, by {}", slot,
-                               kernel.parameters[parameter].name, slots,
-                               to_string(place_of(lane))));
+    throw fault_at(
+        kernel, node, Errc::invalid_kernel, "launch",
+        fmt::format("slot {} of {} past its {} arguments, by {}", slot,
+                    kernel.parameters[parameter].name, slots, to_string(place_of(lane))));
   }
   return first + static_cast<std::uint32_t>(slot);
 }
@@ -36,9 +36,9 @@ std::uint32_t Machine::argument_of(const Instruction& instruction, std::uint32_t
 void Machine::fill_argument(const Instruction& instruction, Lanes lanes) {
   std::uint64_t* out = row(instruction.out);
   const bool is_length = instruction.op == ir::Op::Length;
-  const ir::Scalar type =
-      is_length ? ir::Scalar::I64
-                : launch_.code.kernel().parameters[node_of(instruction).index].type;
+  const ir::Scalar type = is_length
+                              ? ir::Scalar::I64
+                              : launch_.code.kernel().parameters[node_of(instruction).index].type;
   lanes.each([&](std::uint32_t lane) {
     const BoundArgument& argument = launch_.arguments[argument_of(instruction, lane)];
     out[lane] = is_length ? argument.length : mask_to(type, argument.bits);
@@ -55,15 +55,25 @@ void Machine::fill_leaf(const Instruction& instruction) {
     all.each([=](std::uint32_t lane) { out[lane] = value; });
   };
   switch (node.op) {
-    case ir::Op::Constant: fill(mask_to(node.type, node.literal)); break;
+    case ir::Op::Constant:
+      fill(mask_to(node.type, node.literal));
+      break;
     case ir::Op::Param:
-    case ir::Op::Length: fill_argument(instruction, all); break;
+    case ir::Op::Length:
+      fill_argument(instruction, all);
+      break;
     case ir::Op::ThreadIdx:
       all.each([&](std::uint32_t lane) { out[lane] = thread_at(lane)[node.axis]; });
       break;
-    case ir::Op::BlockIdx: fill(block_at(block_)[node.axis]); break;
-    case ir::Op::BlockDim: fill(shape.block[node.axis]); break;
-    case ir::Op::GridDim: fill(shape.grid[node.axis]); break;
+    case ir::Op::BlockIdx:
+      fill(block_at(block_)[node.axis]);
+      break;
+    case ir::Op::BlockDim:
+      fill(shape.block[node.axis]);
+      break;
+    case ir::Op::GridDim:
+      fill(shape.grid[node.axis]);
+      break;
     case ir::Op::GlobalIdx: {
       const std::uint32_t first = block_at(block_)[node.axis] * shape.block[node.axis];
       if (node.axis == 0 && shape.block[1] == 1 && shape.block[2] == 1) {
@@ -76,8 +86,11 @@ void Machine::fill_leaf(const Instruction& instruction) {
     case ir::Op::LaneId:
       all.each([&](std::uint32_t lane) { out[lane] = lane % launch_.options.warp_size; });
       break;
-    case ir::Op::WarpSize: fill(launch_.options.warp_size); break;
-    default: break;  // no other operation is a leaf
+    case ir::Op::WarpSize:
+      fill(launch_.options.warp_size);
+      break;
+    default:
+      break;  // no other operation is a leaf
   }
 }
 

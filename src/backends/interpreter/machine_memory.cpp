@@ -47,20 +47,20 @@ Machine::Target Machine::target_of(const Instruction& instruction, std::uint32_t
   Target target;
   if (memory.space == ir::Space::Global) {
     const BoundArgument& argument = launch_.arguments[argument_of(instruction, lane)];
+    Allocation* const allocation = argument.allocation;
+    if (allocation == nullptr) return target;  // an empty span
     target.length = argument.length;
     target.offset = argument.offset;
-    if (Allocation* allocation = argument.allocation; allocation != nullptr) {
-      target.data = allocation->data();
-      target.written = allocation->written();
-      target.races = allocation->races().active() ? &allocation->races() : nullptr;
-      target.allocation = allocation;
-    }
+    target.data = allocation->data();
+    target.written = allocation->written();
+    target.races = allocation->races().active() ? &allocation->races() : nullptr;
+    target.allocation = allocation;
     return target;
   }
   const ArrayLayout& layout = launch_.code.layout(node.memory);
   target.offset = layout.offset;
-  target.length = layout.dynamic ? launch_.shape.dynamic_shared_bytes / memory.element.size
-                                 : memory.count;
+  target.length =
+      layout.dynamic ? launch_.shape.dynamic_shared_bytes / memory.element.size : memory.count;
   if (memory.space == ir::Space::Shared) {
     target.data = shared_.data();
     target.written = shared_written_.data();
@@ -121,11 +121,11 @@ void Machine::access_words(const Instruction& instruction, Lanes lanes) {
       instruction.convert(value, value, value, spare_, lanes);
       value = spare_;
     }
-    each_access<Word, AccessKind::Write>(
-        instruction, lanes, [=](std::uint32_t lane, std::byte* to) {
-          const Word word = static_cast<Word>(value[lane]);
-          std::memcpy(to, &word, sizeof word);
-        });
+    each_access<Word, AccessKind::Write>(instruction, lanes,
+                                         [=](std::uint32_t lane, std::byte* to) {
+                                           const Word word = static_cast<Word>(value[lane]);
+                                           std::memcpy(to, &word, sizeof word);
+                                         });
   } else {
     each_access<Word, AccessKind::Atomic>(
         instruction, lanes, [&](std::uint32_t lane, std::byte* at) {
@@ -139,10 +139,18 @@ void Machine::access_words(const Instruction& instruction, Lanes lanes) {
 
 void Machine::access_memory(const Instruction& instruction, Lanes lanes) {
   switch (instruction.bytes) {
-    case 1: access_words<std::uint8_t>(instruction, lanes); break;
-    case 2: access_words<std::uint16_t>(instruction, lanes); break;
-    case 4: access_words<std::uint32_t>(instruction, lanes); break;
-    default: access_words<std::uint64_t>(instruction, lanes); break;
+    case 1:
+      access_words<std::uint8_t>(instruction, lanes);
+      break;
+    case 2:
+      access_words<std::uint16_t>(instruction, lanes);
+      break;
+    case 4:
+      access_words<std::uint32_t>(instruction, lanes);
+      break;
+    default:
+      access_words<std::uint64_t>(instruction, lanes);
+      break;
   }
 }
 
@@ -150,10 +158,12 @@ std::uint64_t Machine::update(const Instruction& instruction, std::uint64_t old,
                               std::uint32_t lane) const {
   const std::uint64_t value = row(instruction.operands[1])[lane];
   switch (instruction.op) {
-    case ir::Op::AtomicExchange: return value;
+    case ir::Op::AtomicExchange:
+      return value;
     case ir::Op::AtomicCompareExchange:
       return old == value ? row(instruction.operands[2])[lane] : old;
-    default: return evaluate(instruction.combine, old, value);
+    default:
+      return evaluate(instruction.combine, old, value);
   }
 }
 

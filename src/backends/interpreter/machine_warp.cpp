@@ -8,6 +8,21 @@
 #include "backends/interpreter/machine.hpp"
 
 namespace salvo::backends::interpreter {
+namespace {
+
+/// The lane that a shuffle reads, which need not exist. Up and down past the warp's end give the
+/// lane itself.
+std::int64_t source_lane(ir::Op op, std::int64_t lane, std::int64_t operand,
+                         std::int64_t warp_size) {
+  if (op == ir::Op::Shuffle) return operand;
+  const bool valid = operand >= 0 && operand < warp_size;
+  if (op == ir::Op::ShuffleXor) return valid ? lane ^ operand : operand;
+  if (!valid) return lane;
+  const std::int64_t source = op == ir::Op::ShuffleUp ? lane - operand : lane + operand;
+  return source < 0 || source >= warp_size ? lane : source;
+}
+
+}  // namespace
 
 // A warp is `warp_size` consecutive threads, x first; the last of a block may be smaller.
 void Machine::warp_operation(const Instruction& instruction, const Active& active) {
@@ -29,7 +44,8 @@ void Machine::run_warp(const Instruction& instruction, std::uint32_t first, std:
   switch (instruction.op) {
     case ir::Op::Any:
     case ir::Op::All: {
-      const auto set = std::count_if(value, value + size, [](std::uint64_t bit) { return bit != 0; });
+      const auto set =
+          std::count_if(value, value + size, [](std::uint64_t bit) { return bit != 0; });
       const bool result = instruction.op == ir::Op::Any ? set != 0 : set == size;
       std::fill_n(out, size, to_slot(result));
       break;
@@ -42,8 +58,12 @@ void Machine::run_warp(const Instruction& instruction, std::uint32_t first, std:
     }
     case ir::Op::WarpAdd:
     case ir::Op::WarpMin:
-    case ir::Op::WarpMax: reduce(instruction, first, size); break;
-    default: shuffle(instruction, first, size); break;
+    case ir::Op::WarpMax:
+      reduce(instruction, first, size);
+      break;
+    default:
+      shuffle(instruction, first, size);
+      break;
   }
 }
 
@@ -51,27 +71,14 @@ void Machine::shuffle(const Instruction& instruction, std::uint32_t first, std::
   const std::uint64_t* value = row(instruction.operands[0]) + first;
   const std::uint64_t* argument = row(instruction.operands[1]) + first;
   std::uint64_t* out = row(instruction.out) + first;
-  const std::int64_t warp_size = launch_.options.warp_size;
-  const bool shifts =
-      instruction.op == ir::Op::ShuffleUp || instruction.op == ir::Op::ShuffleDown;
   for (std::uint32_t lane = 0; lane < size; ++lane) {
-    const std::int64_t operand = as_signed(argument[lane], instruction.index_is_i32);
-    const bool outside_any = operand < 0 || operand >= warp_size;
-    std::int64_t source = lane;
-    if (instruction.op == ir::Op::Shuffle) {
-      source = operand;
-    } else if (!outside_any) {
-      source = instruction.op == ir::Op::ShuffleUp     ? source - operand
-               : instruction.op == ir::Op::ShuffleDown ? source + operand
-                                                       : source ^ operand;
-    } else if (!shifts) {
-      source = operand;  // names the bad operand in the fault below
-    }
-    if (shifts && (source < 0 || source >= warp_size)) source = lane;
+    const std::int64_t source =
+        source_lane(instruction.op, lane, as_signed(argument[lane], instruction.index_is_i32),
+                    launch_.options.warp_size);
     if (source < 0 || source >= size) {
-      fault(instruction, fmt::format("{} from lane {} of a warp with {} active lanes, by {}",
-                                     ir::name(instruction.op), source, size,
-                                     to_string(place_of(first + lane))));
+      fault(instruction,
+            fmt::format("{} from lane {} of a warp with {} active lanes, by {}",
+                        ir::name(instruction.op), source, size, to_string(place_of(first + lane))));
     }
     out[lane] = value[source];
   }

@@ -28,7 +28,9 @@ struct ViaDouble2 {
   }
 };
 
-double reciprocal_sqrt(double x) { return 1.0 / std::sqrt(x); }
+double reciprocal_sqrt(double x) {
+  return 1.0 / std::sqrt(x);
+}
 
 // Exact in the type itself: going through double could round twice.
 struct Sqrt {
@@ -99,37 +101,68 @@ LaneFunction via_double2(ir::Scalar type) {
 
 LaneFunction math_function(ir::Op op, ir::Scalar operand) {
   switch (op) {
-    case ir::Op::Sqrt: return unary<Sqrt>(operand);
-    case ir::Op::Rsqrt: return via_double<reciprocal_sqrt>(operand);
-    case ir::Op::Cbrt: return via_double<std::cbrt>(operand);
-    case ir::Op::Sin: return via_double<std::sin>(operand);
-    case ir::Op::Cos: return via_double<std::cos>(operand);
-    case ir::Op::Tan: return via_double<std::tan>(operand);
-    case ir::Op::Asin: return via_double<std::asin>(operand);
-    case ir::Op::Acos: return via_double<std::acos>(operand);
-    case ir::Op::Atan: return via_double<std::atan>(operand);
-    case ir::Op::Atan2: return via_double2<std::atan2>(operand);
-    case ir::Op::Sinh: return via_double<std::sinh>(operand);
-    case ir::Op::Cosh: return via_double<std::cosh>(operand);
-    case ir::Op::Tanh: return via_double<std::tanh>(operand);
-    case ir::Op::Exp: return via_double<std::exp>(operand);
-    case ir::Op::Exp2: return via_double<std::exp2>(operand);
-    case ir::Op::Expm1: return via_double<std::expm1>(operand);
-    case ir::Op::Log: return via_double<std::log>(operand);
-    case ir::Op::Log2: return via_double<std::log2>(operand);
-    case ir::Op::Log10: return via_double<std::log10>(operand);
-    case ir::Op::Log1p: return via_double<std::log1p>(operand);
-    case ir::Op::Pow: return via_double2<std::pow>(operand);
-    case ir::Op::Hypot: return via_double2<std::hypot>(operand);
-    case ir::Op::Floor: return unary<Floor>(operand);
-    case ir::Op::Ceil: return unary<Ceil>(operand);
-    case ir::Op::Round: return unary<Round>(operand);
-    case ir::Op::Trunc: return unary<Trunc>(operand);
-    case ir::Op::Fmod: return binary<Fmod>(operand);
-    case ir::Op::Copysign: return binary<Copysign>(operand);
-    case ir::Op::IsNan: return unary<IsNan>(operand);
-    case ir::Op::IsInf: return unary<IsInf>(operand);
-    default: return nullptr;
+    case ir::Op::Sqrt:
+      return unary<Sqrt>(operand);
+    case ir::Op::Rsqrt:
+      return via_double<reciprocal_sqrt>(operand);
+    case ir::Op::Cbrt:
+      return via_double<std::cbrt>(operand);
+    case ir::Op::Sin:
+      return via_double<std::sin>(operand);
+    case ir::Op::Cos:
+      return via_double<std::cos>(operand);
+    case ir::Op::Tan:
+      return via_double<std::tan>(operand);
+    case ir::Op::Asin:
+      return via_double<std::asin>(operand);
+    case ir::Op::Acos:
+      return via_double<std::acos>(operand);
+    case ir::Op::Atan:
+      return via_double<std::atan>(operand);
+    case ir::Op::Atan2:
+      return via_double2<std::atan2>(operand);
+    case ir::Op::Sinh:
+      return via_double<std::sinh>(operand);
+    case ir::Op::Cosh:
+      return via_double<std::cosh>(operand);
+    case ir::Op::Tanh:
+      return via_double<std::tanh>(operand);
+    case ir::Op::Exp:
+      return via_double<std::exp>(operand);
+    case ir::Op::Exp2:
+      return via_double<std::exp2>(operand);
+    case ir::Op::Expm1:
+      return via_double<std::expm1>(operand);
+    case ir::Op::Log:
+      return via_double<std::log>(operand);
+    case ir::Op::Log2:
+      return via_double<std::log2>(operand);
+    case ir::Op::Log10:
+      return via_double<std::log10>(operand);
+    case ir::Op::Log1p:
+      return via_double<std::log1p>(operand);
+    case ir::Op::Pow:
+      return via_double2<std::pow>(operand);
+    case ir::Op::Hypot:
+      return via_double2<std::hypot>(operand);
+    case ir::Op::Floor:
+      return unary<Floor>(operand);
+    case ir::Op::Ceil:
+      return unary<Ceil>(operand);
+    case ir::Op::Round:
+      return unary<Round>(operand);
+    case ir::Op::Trunc:
+      return unary<Trunc>(operand);
+    case ir::Op::Fmod:
+      return binary<Fmod>(operand);
+    case ir::Op::Copysign:
+      return binary<Copysign>(operand);
+    case ir::Op::IsNan:
+      return unary<IsNan>(operand);
+    case ir::Op::IsInf:
+      return unary<IsInf>(operand);
+    default:
+      return nullptr;
   }
 }
 

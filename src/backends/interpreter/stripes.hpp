@@ -38,8 +38,8 @@ class StripeGuard {
   void hold(const void* allocation, std::uint64_t at, std::uint32_t bytes) {
     if (stripes_ == nullptr) return;
     // An element that is not aligned may lie across two stretches; ascending order avoids deadlock.
-    const auto [low, high] = std::minmax(
-        {Stripes::of(allocation, at), Stripes::of(allocation, at + bytes - 1)});
+    const auto [low, high] =
+        std::minmax({Stripes::of(allocation, at), Stripes::of(allocation, at + bytes - 1)});
     if (low == low_ && high == high_) return;
     release();
     (*stripes_)[low].lock();

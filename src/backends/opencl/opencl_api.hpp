@@ -14,6 +14,7 @@
 namespace salvo::backends::opencl {
 
 // All of OpenCL 1.2, so that any driver with a loader has them.
+// clang-format off
 #define SALVO_OPENCL_FUNCTIONS(apply) \
   apply(BuildProgram)                 \
   apply(CreateBuffer)                 \
@@ -22,14 +23,22 @@ namespace salvo::backends::opencl {
   apply(CreateKernel)                 \
   apply(CreateProgramWithBinary)      \
   apply(CreateProgramWithSource)      \
+  apply(EnqueueBarrierWithWaitList)   \
   apply(EnqueueCopyBuffer)            \
+  apply(EnqueueMapBuffer)             \
+  apply(EnqueueMarkerWithWaitList)    \
   apply(EnqueueNDRangeKernel)         \
   apply(EnqueueReadBuffer)            \
+  apply(EnqueueUnmapMemObject)        \
   apply(EnqueueWriteBuffer)           \
   apply(Finish)                       \
   apply(Flush)                        \
   apply(GetDeviceIDs)                 \
   apply(GetDeviceInfo)                \
+  apply(GetEventInfo)                 \
+  apply(GetEventProfilingInfo)        \
+  apply(GetKernelArgInfo)             \
+  apply(GetKernelInfo)                \
   apply(GetKernelWorkGroupInfo)       \
   apply(GetPlatformIDs)               \
   apply(GetPlatformInfo)              \
@@ -37,10 +46,13 @@ namespace salvo::backends::opencl {
   apply(GetProgramInfo)               \
   apply(ReleaseCommandQueue)          \
   apply(ReleaseContext)               \
+  apply(ReleaseEvent)                 \
   apply(ReleaseKernel)                \
   apply(ReleaseMemObject)             \
   apply(ReleaseProgram)               \
-  apply(SetKernelArg)
+  apply(SetKernelArg)                 \
+  apply(WaitForEvents)
+// clang-format on
 
 /// The function table. `GetDeviceInfo` is clGetDeviceInfo, and so on; each counts its calls.
 struct Api {

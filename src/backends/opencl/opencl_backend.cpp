@@ -109,7 +109,7 @@ class OpenclBackend final : public runtime::Backend {
       reasons = std::move(obstacles);
       for (const DeviceFacts& facts : devices) {
         try {
-          opened.push_back(make_device(drivers().api(), facts));
+          opened.push_back(std::make_unique<OpenclDevice>(drivers().api(), facts));
         } catch (const Error& error) {
           reasons.push_back(fmt::format("{}: {}", facts.properties.name, error.what()));
         }
@@ -134,6 +134,8 @@ class OpenclBackend final : public runtime::Backend {
 };
 
 }  // namespace
+
+const Api& shared_api() noexcept { return drivers().api(); }
 
 std::unique_ptr<runtime::Backend> make_backend() { return std::make_unique<OpenclBackend>(); }
 

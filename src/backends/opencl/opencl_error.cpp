@@ -79,7 +79,9 @@ std::string status_name(cl_int status) {
   }
 }
 
-void fail(cl_int status, std::string_view operation, Errc otherwise, std::string log) {
+namespace {
+
+Error::Details details(cl_int status, std::string_view operation, Errc otherwise) {
   Errc code = otherwise;
   switch (status) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
@@ -87,11 +89,24 @@ void fail(cl_int status, std::string_view operation, Errc otherwise, std::string
     case CL_DEVICE_NOT_AVAILABLE: code = Errc::device_lost; break;
     default: break;
   }
-  throw Error(Error::Details{.code = code,
-                             .message = status_name(status),
-                             .backend = std::string(kName),
-                             .operation = std::string(operation),
-                             .log = std::move(log)});
+  return {.code = code,
+          .message = status_name(status),
+          .backend = std::string(kName),
+          .operation = std::string(operation)};
+}
+
+}  // namespace
+
+void fail(cl_int status, std::string_view operation, Errc otherwise, std::string log) {
+  Error::Details what = details(status, operation, otherwise);
+  what.log = std::move(log);
+  throw Error(std::move(what));
+}
+
+void fail_late(cl_int status, std::string_view operation, Errc otherwise) {
+  Error::Details what = details(status, operation, otherwise);
+  what.may_have_started = true;
+  throw Error(std::move(what));
 }
 
 }  // namespace salvo::backends::opencl

@@ -19,9 +19,14 @@ std::string status_name(cl_int status);
 /// say that memory ran out or the device is gone.
 [[noreturn]] void fail(cl_int status, std::string_view operation, Errc otherwise,
                        std::string log = {});
+/// The same for a call that waited, and so may tell of a launch before it (W62).
+[[noreturn]] void fail_late(cl_int status, std::string_view operation, Errc otherwise);
 
 inline void check(cl_int status, std::string_view operation, Errc otherwise) {
   if (status != CL_SUCCESS) [[unlikely]] fail(status, operation, otherwise);
+}
+inline void check_late(cl_int status, std::string_view operation, Errc otherwise) {
+  if (status != CL_SUCCESS) [[unlikely]] fail_late(status, operation, otherwise);
 }
 
 }  // namespace salvo::backends::opencl

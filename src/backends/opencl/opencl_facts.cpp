@@ -1,11 +1,13 @@
 // Asks a driver what its device is and can do.
 // SPDX-License-Identifier: MIT
+#include "backends/opencl/opencl_facts.hpp"
+
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "backends/opencl/opencl_device.hpp"
 #include "backends/opencl/opencl_error.hpp"
 
 namespace salvo::backends::opencl {
@@ -21,15 +23,6 @@ class Questions {
     check(api_.GetDeviceInfo(id_, what, sizeof(result), &result, nullptr), "clGetDeviceInfo",
           Errc::backend_unavailable);
     return result;
-  }
-
-  /// For what only some drivers know: `otherwise` if this one does not.
-  template <typename T>
-  T value_or(cl_device_info what, T otherwise) const {
-    T result{};
-    return api_.GetDeviceInfo(id_, what, sizeof(result), &result, nullptr) == CL_SUCCESS
-               ? result
-               : otherwise;
   }
 
   std::string text(cl_device_info what) const {
@@ -97,7 +90,7 @@ DeviceFacts read_facts(const Api& api, cl_device_id id) {
   is.driver_version = fmt::format("{}; {}; {}", ask.text(CL_DRIVER_VERSION), version,
                                   ask.platform_text(CL_PLATFORM_VERSION));
   is.is_cpu = (ask.value<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
-  is.is_integrated = ask.value_or<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY, is.is_cpu) != CL_FALSE;
+  is.is_integrated = ask.value<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
 
   is.memory_bytes = ask.value<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
   is.max_allocation_bytes = ask.value<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
@@ -110,16 +103,24 @@ DeviceFacts read_facts(const Api& api, cl_device_id id) {
   // OpenCL bounds the number of work-items by size_t alone; positions in a kernel are 32 bits.
   is.max_grid.fill(std::numeric_limits<std::int32_t>::max());
   is.compute_units = ask.value<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
-  is.warp_size = ask.value_or<cl_uint>(
-      CL_DEVICE_WARP_SIZE_NV, ask.value_or<cl_uint>(CL_DEVICE_WAVEFRONT_WIDTH_AMD, 1));
 
   const std::string extensions = ask.text(CL_DEVICE_EXTENSIONS);
+  if (lists(extensions, "cl_nv_device_attribute_query")) {
+    is.warp_size = ask.value<cl_uint>(CL_DEVICE_WARP_SIZE_NV);
+  } else if (lists(extensions, "cl_amd_device_attribute_query")) {
+    is.warp_size = ask.value<cl_uint>(CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+  }
   is.fp64 = lists(extensions, "cl_khr_fp64");
   is.fp16_storage = true;  // vload_half and vstore_half are in every version
   is.atomics_i64 = lists(extensions, "cl_khr_int64_base_atomics") &&
                    lists(extensions, "cl_khr_int64_extended_atomics");
   is.atomics_f32 = true;  // by compare-exchange on 32 bits
   is.atomics_f64 = is.fp64 && is.atomics_i64;
+
+  is.warp_operations = lists(extensions, "cl_khr_subgroups") &&
+                       lists(extensions, "cl_khr_subgroup_ballot") &&
+                       lists(extensions, "cl_khr_subgroup_shuffle");
+  facts.has_opencl_c_3 = version.starts_with("OpenCL 3");
 
   const auto single = ask.value<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG);
   is.fast_fma = (single & CL_FP_FMA) != 0 && (single & CL_FP_SOFT_FLOAT) == 0;

@@ -281,7 +281,8 @@ class OpenclDialect final : public Dialect {
     return fmt::format("{}_{}", ir::size_of(type) == 8 ? "atom" : "atomic", verb);
   }
 
-  /// OpenCL C adds no floats: repeat until nobody came between.
+  /// OpenCL C adds no floats: repeat until nobody came between. The first read need not be atomic,
+  /// since a wrong guess costs a round and no more.
   std::string add_float(const Place& place, std::string_view value, Helpers& helpers) const {
     const Scalar bits = place.type == Scalar::F64 ? Scalar::U64 : Scalar::U32;
     const std::string name = helpers.define(

@@ -1,0 +1,146 @@
+// Pairs of producer and consumer: whether they merge, proved once, and the kernels they become (W43).
+// SPDX-License-Identifier: MIT
+#include "window/epilogue_cache.hpp"
+
+#include <utility>
+
+#include "ir/hash.hpp"
+
+namespace salvo::window {
+namespace {
+
+using fusion::Meeting;
+using fusion::Proof;
+
+/// More than that many proofs of one pair are not kept, nor that many threads enumerated for it: a
+/// pair whose index depends on a scalar that always changes would cost more than it saves.
+constexpr std::size_t kMostProofs = 1024;
+constexpr std::uint64_t kMostEnumerated = fusion::kMostEnumerated * 4;
+
+/// A span of a launch as a range of bytes; empty for a scalar.
+struct Bytes {
+  const runtime::DeviceCopy* copy = nullptr;
+  std::uint64_t first = 0;
+  std::uint64_t begin = 0;  // widened to the store unit, as is the end
+  std::uint64_t end = 0;
+  const ir::Element* element = nullptr;
+};
+
+/// By parameter.
+std::vector<Bytes> bytes_of(const HeldLaunch& launch) {
+  const ir::Kernel& kernel = launch.kernel->kernel;
+  std::vector<Bytes> all(launch.arguments.size());
+  for (const Access& access : launch.accesses) {
+    const std::uint32_t p = access.parameter;
+    all[p] = {access.copy, launch.arguments[p].byte_offset, access.begin, access.end,
+              &kernel.memories[kernel.parameters[p].memory].element};
+  }
+  return all;
+}
+
+Meeting meeting(const Bytes& a, const Bytes& b) {
+  if (!a.copy || a.copy != b.copy || a.begin >= b.end || b.begin >= a.end) return Meeting::apart;
+  const bool same = a.first == b.first && a.element->is_scalar() && *a.element == *b.element;
+  return same ? Meeting::same : Meeting::overlap;
+}
+
+/// By parameter, elements of a span or bits of a scalar.
+std::uint64_t value_of(const HeldLaunch& launch, std::size_t parameter) {
+  const runtime::Argument& argument = launch.arguments[parameter];
+  return launch.kernel->kernel.parameters[parameter].is_span ? argument.length : argument.bits;
+}
+
+std::vector<std::uint64_t> values_of(const HeldLaunch& launch) {
+  std::vector<std::uint64_t> values;
+  for (std::size_t p = 0; p < launch.arguments.size(); ++p) values.push_back(value_of(launch, p));
+  return values;
+}
+
+}  // namespace
+
+std::size_t EpilogueCache::KeyHash::operator()(const Key& key) const noexcept {
+  return ir::hash_bytes(key.data(), key.size() * sizeof(key[0])).low;
+}
+
+EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
+                                              const HeldLaunch& consumer) {
+  // The form on the device, fused multiply-adds or not, is part of the pair.
+  key_ = {producer.kernel->serial, consumer.kernel->serial, producer.prepared->digest.low,
+          consumer.prepared->digest.low};
+  const std::vector<Bytes> consumed = bytes_of(consumer);
+  for (const Bytes& produced : bytes_of(producer)) {
+    for (const Bytes& one : consumed) {
+      key_.push_back(static_cast<std::uint64_t>(meeting(produced, one)));
+    }
+  }
+  std::unique_ptr<Pair>& pair = pairs_[key_];
+  if (!pair) {
+    std::vector<Meeting> meetings;
+    for (std::size_t k = 4; k < key_.size(); ++k) meetings.push_back(static_cast<Meeting>(key_[k]));
+    auto made = std::make_unique<Pair>();
+    made->analysis = fusion::analyse_epilogue(*producer.prepared->kernel,
+                                              *consumer.prepared->kernel, meetings);
+    pair = std::move(made);
+  }
+  return *pair;
+}
+
+Proof EpilogueCache::prove(Pair& pair, const HeldLaunch& producer, const HeldLaunch& consumer) {
+  const fusion::EpilogueAnalysis& known = pair.analysis;
+  const std::vector<std::uint64_t> produced = values_of(producer), consumed = values_of(consumer);
+  const fusion::LaunchedSites stores{known.producer, known.producer_sites,
+                                     {producer.shape.grid, producer.shape.block, produced}};
+  const fusion::LaunchedSites writes{known.consumer, known.consumer_sites,
+                                     {consumer.shape.grid, consumer.shape.block, consumed}};
+  const std::uint64_t length =
+      produced[known.producer.memories[known.vector].parameter];
+  const Proof closed = fusion::prove_closed(stores, writes, length);
+  if (closed != Proof::unknown) return closed;
+  const std::uint64_t threads = fusion::thread_count(stores.facts);
+  if (pair.enumerated + threads > kMostEnumerated) return Proof::unknown;
+  pair.enumerated += threads;
+  return fusion::prove_by_enumeration(stores, writes, length);
+}
+
+EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer, const HeldLaunch& consumer) {
+  const std::lock_guard lock(lock_);
+  Pair& pair = find_pair(producer, consumer);
+  const fusion::EpilogueAnalysis& known = pair.analysis;
+  if (known.refusal != Reason::none) return {known.refusal, known.words, nullptr};
+  if (consumer.shape.grid[1] != 1 || consumer.shape.grid[2] != 1 || consumer.shape.block[1] != 1 ||
+      consumer.shape.block[2] != 1) {
+    return {Reason::not_element_wise, "it is launched in more than one dimension", nullptr};
+  }
+  if (pair.merged && pair.merged->failed) return {Reason::failed_before, "", nullptr};
+
+  key_ = {producer.shape.grid[0],  producer.shape.grid[1],  producer.shape.grid[2],
+          producer.shape.block[0], producer.shape.block[1], producer.shape.block[2],
+          consumer.shape.grid[0],  consumer.shape.block[0],
+          value_of(producer, known.producer.memories[known.vector].parameter)};
+  for (std::uint32_t p : known.producer_parameters) key_.push_back(value_of(producer, p));
+  for (std::uint32_t c : known.consumer_parameters) key_.push_back(value_of(consumer, c));
+  auto proof = pair.proofs.find(key_);
+  if (proof == pair.proofs.end()) {
+    if (pair.proofs.size() >= kMostProofs) pair.proofs.clear();
+    proof = pair.proofs.emplace(key_, prove(pair, producer, consumer)).first;
+  }
+  if (proof->second != Proof::proved) {
+    return {Reason::unproved,
+            proof->second == Proof::refuted
+                ? "it stores an element twice, or not all that the consumer writes"
+                : "",
+            nullptr};
+  }
+  if (!pair.merged) {
+    pair.merged = std::make_shared<KernelRecord>(fusion::merge_epilogue(known), *producer.kernel,
+                                                 *consumer.kernel);
+  }
+  return {Reason::none, "", pair.merged};
+}
+
+void EpilogueCache::clear() {
+  const std::lock_guard lock(lock_);
+  pairs_.clear();
+}
+
+}  // namespace salvo::window

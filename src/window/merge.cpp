@@ -1,0 +1,171 @@
+// Joining a launch to a held one that writes what it reads, as that one's epilogue (W11, W39-W48).
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "window/hazards.hpp"
+#include "window/launch_window.hpp"
+
+namespace salvo::window {
+namespace {
+
+/// Whether `consumer` reads bytes that `producer` writes.
+bool feeds(const HeldLaunch& producer, const HeldLaunch& consumer) {
+  return std::ranges::any_of(producer.accesses, [&](const Access& written) {
+    return written.writes && std::ranges::any_of(consumer.accesses, [&](const Access& read) {
+             return read.reads && conflicts(written, read);
+           });
+  });
+}
+
+}  // namespace
+
+bool LaunchWindow::is_granted(const KernelRecord& kernel, const Prepared& prepared) const {
+  return !prepared.device_contraction ||
+         grants_.reason(kernel, Deviation::cross_kernel_contraction).has_value();
+}
+
+bool LaunchWindow::is_granted(const HeldLaunch& launch) const {
+  if (launch.parts.empty()) return is_granted(*launch.kernel, *launch.prepared);
+  return std::ranges::all_of(launch.parts, [&](const auto& part) { return is_granted(*part); });
+}
+
+LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaunch& launch,
+                                                std::uint64_t after) {
+  auto& groups = call.window.groups;
+  if (groups.empty() || !settings_.epilogue_on(call.device)) return {};
+  // It conflicts with no group later than `after`; what it conflicts with in earlier ones is issued
+  // before.
+  const auto group = std::ranges::find(groups, after, [](const auto& g) { return g->sequence; });
+  if (group == groups.end()) return {};
+
+  Merge merge;
+  std::size_t conflicting = 0;
+  for (std::size_t m = 0; m < (*group)->members.size(); ++m) {
+    if (!conflicts(launch, *(*group)->members[m])) continue;
+    merge.producer = m;
+    ++conflicting;
+  }
+  if (conflicting == 0) return {};
+  const HeldLaunch& producer = *(*group)->members[merge.producer];
+  if (!feeds(producer, launch)) return {};
+  merge.group = group->get();
+
+  if (conflicting > 1) {
+    merge.reason = Reason::dependency;
+    merge.detail = "it conflicts with another launch of the group";
+  } else if (merge.group->launches >= settings_.most_members()) {
+    merge.reason = Reason::group_full;
+  } else {
+    judge_merge(call, launch, producer, merge);
+  }
+  return merge;
+}
+
+void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
+                               const HeldLaunch& producer, Merge& merge) {
+  const auto refuse = [&](Reason reason, std::string_view detail = "") {
+    merge.reason = reason;
+    merge.detail = detail;
+  };
+  if (producer.prepared->device_contraction != call.prepared.device_contraction) {
+    return refuse(Reason::contraction_differs);
+  }
+  if (call.prepared.device_contraction) {
+    if (!is_granted(producer) || !is_granted(*call.kernel, call.prepared)) {
+      return refuse(Reason::needs_grant);
+    }
+    merge.detail =
+        fmt::format("granted={} reason=\"{}\"", name(Deviation::cross_kernel_contraction),
+                    *grants_.reason(*call.kernel, Deviation::cross_kernel_contraction));
+  }
+  EpilogueCache::Verdict verdict = epilogue_cache_.judge(producer, launch);
+  if (verdict.reason != Reason::none) return refuse(verdict.reason, verdict.words);
+  merge.kernel = std::move(verdict.merged);
+  if (merge.group->members.size() > 1 && merge.kernel->horizontal_refusal != Reason::none) {
+    return refuse(merge.kernel->horizontal_refusal);
+  }
+  // Asked before the source is made, which a target may be unable to do over its limits (W48).
+  const Reason over = limit_passed(
+      call.device.properties(), call.device.driver().parameter_cost(merge.kernel->kernel));
+  if (over != Reason::none) return refuse(over);
+  try {
+    merge.prepared = &merge.kernel->on(call.device);
+  } catch (const Error& failure) {
+    merge.kernel->failed = true;
+    return refuse(Reason::build_failed, failure.what());
+  }
+  merge.reason = merge_limits(call, merge);
+}
+
+void LaunchWindow::explain_merge(const Call& call, const Merge& merge) {
+  if (merge.reason != Reason::none) counters_.refuse(merge.reason);
+  if (!explain_.listening()) return;
+  const HeldLaunch& producer = *merge.group->members[merge.producer];
+  explain_.say({Decision::Kind::epilogue, merge.reason == Reason::none, merge.reason,
+                producer.kernel->kernel.name + "+" + call.kernel->kernel.name, call.device.id(),
+                merge.detail});
+}
+
+Reason LaunchWindow::merge_limits(const Call& call, const Merge& merge) const {
+  const auto& members = merge.group->members;
+  if (members.size() == 1) return Reason::none;
+  runtime::ParameterCost cost;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const Prepared& prepared = m == merge.producer ? *merge.prepared : *members[m]->prepared;
+    cost = cost + prepared.cost + kMemberCost;
+  }
+  return limit_passed(call.device.properties(), cost);
+}
+
+std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const Merge& merge,
+                                                        const HeldLaunch& consumer) {
+  const HeldLaunch& producer = *merge.group->members[merge.producer];
+  std::unique_ptr<HeldLaunch> merged = spare_launch(call.window);
+  merged->reset();
+  merged->kernel = merge.kernel;
+  merged->prepared = merge.prepared;
+  merged->shape = producer.shape;
+  merged->where = producer.where;
+  merged->may_alias = false;
+  for (const HeldLaunch* one : {&producer, &consumer}) {
+    const auto base = static_cast<std::uint32_t>(merged->arguments.size());
+    std::ranges::copy(one->arguments, std::back_inserter(merged->arguments));
+    for (const Access& access : one->accesses) {
+      add_access(*merged, base + access.parameter, access.storage, access.copy,
+                 call.device.properties().store_unit_bytes);
+    }
+  }
+  runtime::Argument range;
+  range.bits = std::uint64_t{consumer.shape.grid[0]} * consumer.shape.block[0];
+  merged->arguments.push_back(range);
+  merged->parts.reserve(producer.count() + 1);
+  return merged;
+}
+
+void LaunchWindow::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> merged,
+                              std::unique_ptr<HeldLaunch> consumer) {
+  Group& group = *merge.group;
+  std::unique_ptr<HeldLaunch>& place = group.members[merge.producer];
+  stamp(*consumer, group.sequence);
+  if (place->parts.empty()) {
+    merged->parts.push_back(std::move(place));
+  } else {
+    std::ranges::move(place->parts, std::back_inserter(merged->parts));
+    place->parts.clear();
+  }
+  merged->parts.push_back(std::move(consumer));
+  place = std::move(merged);
+  ++group.launches;
+  group.cost = {};
+  group.fingerprint = 0;
+  for (const auto& member : group.members) {
+    group.cost = group.cost + member->prepared->cost + kMemberCost;
+    group.fingerprint = fingerprint_with(group.fingerprint, *member->kernel);
+  }
+}
+
+}  // namespace salvo::window

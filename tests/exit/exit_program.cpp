@@ -1,0 +1,110 @@
+// Ends in one of several ways while launches are held; ctest checks what is printed (W21, W61).
+// SPDX-License-Identifier: MIT
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "fake/fake_backend.hpp"
+#include "salvo/salvo.hpp"
+
+namespace {
+
+constexpr int kCount = 100;
+
+auto twice_kernel() {
+  return salvo::kernel("twice", [](salvo::Span<float> x, salvo::Int n) {
+    auto i = salvo::global_thread_id();
+    salvo::if_(i < n, [&] { x[i] = x[i] * 2.0f; });
+  });
+}
+
+/// Runs after the library's own exit flush, because it is registered before the runtime is made.
+void report() {
+  const auto stats = salvo::window::stats();
+  std::printf("submitted=%d issued=%d held=%d failed=%d\n", static_cast<int>(stats.submitted),
+              static_cast<int>(stats.issued), static_cast<int>(stats.held),
+              static_cast<int>(stats.failed));
+}
+
+salvo::Device deferring_device() {
+  salvo::window::set_cpu_devices(true);
+  for (const auto& device : salvo::Device::all()) {
+    if (salvo::window::defers(device.backend())) return device;
+  }
+  std::puts("SKIPPED: no device that defers");
+  std::exit(0);
+}
+
+/// Constructed before the runtime, so destroyed after its exit flush.
+struct Early {
+  salvo::Vector<float> vector{std::vector<float>(kCount, 1.0f)};
+} early;
+
+void hold_one(const salvo::Device& device) {
+  static const auto twice = twice_kernel();
+  static const salvo::Vector<float> late(std::size_t{kCount});
+  device.launch(twice, salvo::over(kCount), early.vector, kCount);
+  device.launch(twice, salvo::over(kCount), late, kCount);
+}
+
+int fail_at_exit() {
+  salvo::Device::all();  // the default runtime first: it prints what is left at the very end
+  static auto control = std::make_shared<salvo::tests::FakeControl>();
+  static salvo::Runtime runtime([] {
+    salvo::RuntimeOptions options;
+    options.built_in_backends = false;
+    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    return options;
+  }());
+  static salvo::Vector<float> vector(std::size_t{kCount});
+  runtime.devices().at(0).launch(twice_kernel(), salvo::over(kCount), vector, kCount);
+  control->fail(salvo::tests::Driver::launch);
+  return 7;
+}
+
+int launch_while_exiting() {
+  static const auto device = deferring_device();
+  static std::atomic<bool> started{false};
+  std::thread([] {
+    const auto twice = twice_kernel();
+    const salvo::Vector<float> own(std::size_t{kCount});
+    try {
+      for (;;) {
+        device.launch(twice, salvo::over(kCount), own, kCount);
+        started = true;
+      }
+    } catch (const salvo::Error&) {
+      // Launching after the exit flush began may be refused.
+      for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  }).detach();
+  while (!started) std::this_thread::yield();
+  std::puts("left while a thread launches");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "";
+  if (how == "failing") return fail_at_exit();
+  if (how == "launching") return launch_while_exiting();
+  std::atexit(report);
+  const auto device = deferring_device();
+  hold_one(device);
+  if (how == "exit") std::exit(0);
+  if (how == "exception") {
+    try {
+      salvo::Vector<float> unwound(std::size_t{kCount});
+      device.launch(twice_kernel(), salvo::over(kCount), unwound, kCount);
+      throw std::runtime_error("in flight");
+    } catch (const std::runtime_error&) {
+      std::puts("caught");
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,264 @@
+// Random producers with their consumers: the same bytes merged, apart and interpreted, on every device.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "fake/fake_backend.hpp"
+#include "salvo/salvo.hpp"
+
+namespace salvo::tests {
+namespace {
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  int below(int n) { return static_cast<int>(engine_() % static_cast<unsigned>(n)); }
+  bool one_in(int n) { return below(n) == 0; }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// Where a producer stores, and so how it is launched.
+enum class Layout { guarded, reversed, exact, strided_loop, rows, every_second, tiles, swapped, permuted };
+
+struct Program {
+  unsigned seed = 0;
+  Layout layout = Layout::guarded;
+  int count = 0;     // elements of every vector
+  int produced = 0;  // the producer's own bound
+  int consumed = 0;
+  bool in_place = false;
+  bool own_input = false;  // the consumer writes the producer's input
+  bool third = false;      // a consumer of the consumer
+};
+
+Program random_program(unsigned seed) {
+  Random random(seed);
+  Program p;
+  p.seed = seed;
+  p.layout = static_cast<Layout>(random.below(9));
+  p.count = 64 * (1 + random.below(6));
+  p.produced = random.one_in(3) ? p.count - random.below(40) : p.count;
+  p.consumed = random.one_in(2) ? p.produced - random.below(20) : p.produced;
+  if (random.one_in(8)) p.consumed = p.count;
+  p.in_place = random.one_in(4);
+  p.own_input = !p.in_place && random.one_in(5);
+  p.third = random.one_in(3);
+  return p;
+}
+
+/// A value of the element's compute type.
+template <class T>
+using Computed = Value<detail::computed_t<T>>;
+
+/// Arithmetic that every device computes alike.
+template <class T>
+Computed<T> expression(Random& random, std::vector<Computed<T>> values) {
+  const int steps = 1 + random.below(5);
+  for (int s = 0; s < steps; ++s) {
+    const auto pick = [&] { return values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]; };
+    Computed<T> a = pick(), b = pick();
+    switch (random.below(7)) {
+      case 0:
+      case 1: values.push_back(a * b); break;
+      case 2: values.push_back(a + b); break;
+      case 3: values.push_back(a - b); break;
+      case 4: values.push_back(max(a, b)); break;
+      case 5: values.push_back(-a); break;
+      default: values.push_back(select(a < b, a, b + a)); break;
+    }
+  }
+  return values.back();
+}
+
+template <class T>
+auto producer(const Program& p) {
+  return kernel("producer", [p](Span<T> x, Span<T> y, Span<std::int32_t> order, Int n, Int width) {
+    const auto put = [&](Int index) {
+      Random random(p.seed * 3 + 1);
+      Computed<T> value = x[index];
+      y[index] = expression<T>(random, {value, Computed<T>(value * value)});
+    };
+    auto i = global_thread_id();
+    switch (p.layout) {
+      case Layout::guarded: if_(i < n, [&] { put(i); }); break;
+      case Layout::reversed: if_(i < n, [&] { put(n - 1 - i); }); break;
+      case Layout::exact: put(i); break;
+      case Layout::strided_loop:
+        for_(range(i, n, grid_dim_x() * block_dim_x()), [&](Int k) { put(k); });
+        break;
+      case Layout::rows:
+        if_(global_idx_x() < width && global_idx_y() < n / width,
+            [&] { put(global_idx_y() * width + global_idx_x()); });
+        break;
+      case Layout::every_second: if_(i * 2 < n, [&] { put(i * 2); }); break;
+      case Layout::tiles:
+        put((block_idx_y() * 4 + thread_idx_y()) * width + block_idx_x() * 8 + thread_idx_x());
+        break;
+      case Layout::swapped: if_(i < n, [&] { put(i ^ 3); }); break;
+      case Layout::permuted: if_(i < n, [&] { put(order[i]); }); break;
+    }
+  });
+}
+
+Dims producer_dims(const Program& p) {
+  switch (p.layout) {
+    case Layout::exact: return grid(p.count / 64).block(64);
+    case Layout::strided_loop: return grid(1 + p.count / 256).block(32);
+    case Layout::rows: return grid(3, 1 + p.count / 80).block(8, 5);
+    case Layout::tiles: return grid(2, p.count / 64).block(8, 4);
+    default: return over(p.count);
+  }
+}
+
+template <class T>
+auto consumer(const std::string& name, unsigned seed) {
+  return kernel(name, [seed](Span<T> y, Span<T> w, Span<T> z, Int n) {
+    auto i = global_thread_id();
+    if_(i < n, [&] {
+      Random random(seed * 7 + 2);
+      Computed<T> value = y[i], other = w[i];
+      Computed<T> result = expression<T>(random, {value, other});
+      if (random.one_in(3)) {
+        if_(value > other, [&] { z[i] = result; });
+      } else {
+        z[i] = result;
+      }
+    });
+  });
+}
+
+template <class T>
+std::vector<T> inputs(int count, unsigned seed) {
+  Random random(seed);
+  std::vector<T> values;
+  for (int i = 0; i < count; ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      values.push_back(static_cast<T>(random.below(200) - (std::is_signed_v<T> ? 100 : 0)));
+    } else {
+      constexpr float kSpecial[] = {0.0f, -0.0f, 1e-40f, -1e-40f};
+      const float value = random.one_in(16) ? kSpecial[random.below(4)]
+                                            : static_cast<float>(random.below(1 << 20)) / (1 << 19) - 1.0f;
+      const auto bits = std::bit_cast<std::uint32_t>(value);
+      T& made = values.emplace_back();
+      if constexpr (std::is_same_v<T, half>) {
+        // Sign, an exponent near that of 1, and a fraction.
+        made.bits = static_cast<std::uint16_t>((bits >> 31 << 15) | ((10 + bits % 6) << 10) |
+                                               (bits >> 13 & 0x3ff));
+      } else if constexpr (std::is_same_v<T, bfloat16>) {
+        made.bits = static_cast<std::uint16_t>(bits >> 16);
+      } else {
+        made = value;
+      }
+    }
+  }
+  return values;
+}
+
+using Bytes = std::vector<std::byte>;
+
+template <class T>
+void append(Bytes& bytes, const Vector<T>& vector) {
+  const auto read = std::as_bytes(vector.read());
+  bytes.insert(bytes.end(), read.begin(), read.end());
+}
+
+template <class T>
+Bytes run_typed(const Device& device, const Program& p) {
+  const auto vector = [&](unsigned salt) {
+    return Vector<T>{std::span<const T>(inputs<T>(p.count, p.seed * 5 + salt))};
+  };
+  Vector<T> x = vector(1), y = vector(2), w = vector(3), z = vector(4), last = vector(5);
+  std::vector<std::int32_t> shuffled(static_cast<std::size_t>(p.count));
+  for (int i = 0; i < p.count; ++i) shuffled[static_cast<std::size_t>(i)] = i ^ 1;
+  const Vector<std::int32_t> order{std::span<const std::int32_t>(shuffled)};
+  // Rounded to pairs and fours where an index would leave the vector otherwise.
+  const int produced = p.layout == Layout::swapped || p.layout == Layout::permuted
+                           ? p.produced / 4 * 4 : p.produced;
+  device.launch(producer<T>(p), producer_dims(p), x, y, order, produced, 16);
+  Vector<T>& target = p.in_place ? y : p.own_input ? x : z;
+  device.launch(consumer<T>("consumer", p.seed), over(p.consumed), y, w, target, p.consumed);
+  if (p.third) {
+    device.launch(consumer<T>("third", p.seed + 1), over(p.consumed), target, w, last, p.consumed);
+  }
+  Bytes bytes;
+  for (const auto* one : {&x, &y, &z, &last}) append(bytes, *one);
+  return bytes;
+}
+
+Bytes run(const Device& device, const Program& p) {
+  switch (p.seed % 6) {
+    case 0: return run_typed<half>(device, p);
+    case 1: return run_typed<bfloat16>(device, p);
+    case 2: return run_typed<std::int8_t>(device, p);
+    case 3: return run_typed<std::int32_t>(device, p);
+    case 4:
+      if (device.properties().fp64) return run_typed<double>(device, p);
+      [[fallthrough]];
+    default: return run_typed<float>(device, p);
+  }
+}
+
+int programs(int usual) {
+  const char* wanted = std::getenv("SALVO_TEST_PROGRAMS");
+  return wanted ? std::atoi(wanted) : usual;
+}
+
+/// Runs programs on a device merged and apart, and interpreted. At least a third must merge.
+void compare(Runtime& runtime, const Device& device, int count) {
+  RuntimeOptions options;
+  options.environment = [](const char*) { return nullptr; };
+  Runtime reference(std::move(options));
+  const Device interpreter = reference.get("Interpreter:0");
+  Window& window = runtime.window();
+  window.set_cpu_devices(true);
+  window.set_planner(Planner::always);
+  int merged = 0;
+  for (int seed = 0; seed < count; ++seed) {
+    const Program program = random_program(static_cast<unsigned>(seed));
+    SCOPED_TRACE("program " + std::to_string(seed));
+    window.set_epilogue_enabled(true);
+    window.reset_stats();
+    const Bytes together = run(device, program);
+    const auto stats = window.stats();
+    merged += stats.epilogue_merges > 0 ? 1 : 0;
+    ASSERT_EQ(stats.fallbacks, 0U);
+    window.set_epilogue_enabled(false);
+    ASSERT_EQ(together, run(device, program));
+    ASSERT_EQ(together, run(interpreter, program));
+  }
+  EXPECT_GE(merged * 3, count);
+}
+
+TEST(RandomEpilogues, RecordingDevice) {
+  RuntimeOptions options;
+  options.built_in_backends = false;
+  options.environment = [](const char*) { return nullptr; };
+  options.backends.push_back(make_fake_backend(std::make_shared<FakeControl>()));
+  Runtime runtime(std::move(options));
+  compare(runtime, runtime.devices().front(), programs(300));
+}
+
+TEST(RandomEpilogues, EveryDeviceThatCompiles) {
+  RuntimeOptions options;
+  options.environment = [](const char*) { return nullptr; };
+  Runtime runtime(std::move(options));
+  int tried = 0;
+  for (const Device& device : runtime.devices()) {
+    if (!runtime.window().defers(device.backend())) continue;
+    SCOPED_TRACE(device.id());
+    compare(runtime, device, programs(8));
+    ++tried;
+  }
+  if (tried == 0) GTEST_SKIP() << "no device here compiles kernels";
+}
+
+}  // namespace
+}  // namespace salvo::tests

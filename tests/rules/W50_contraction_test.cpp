@@ -1,0 +1,248 @@
+// W50-W54, W56, W26: contraction decided per kernel, the same bits merged or not, and grants.
+// SPDX-License-Identifier: MIT
+#include <cmath>
+
+#include "ir/kernel.hpp"
+#include "rules/epilogue_fixture.hpp"
+#include "window/kernel_record.hpp"
+
+namespace salvo::tests {
+namespace {
+
+constexpr int kCount = 1000;
+
+/// to[i] = from[i] * from[i] + from[i]: one multiply and one add.
+Floats square_plus(const std::string& name) {
+  return kernel(name, [](Span<float> from, Span<float> to, Int n) {
+    auto i = global_thread_id();
+    if_(i < n, [&] {
+      Float x = from[i];
+      to[i] = x * x + x;
+    });
+  });
+}
+
+int count(const ir::Kernel& kernel, ir::Op op) {
+  int found = 0;
+  for (const auto& block : kernel.blocks) {
+    for (ir::ValueId id : block.nodes) {
+      found += kernel.node(id).op == op && ir::is_float(kernel.node(id).type) ? 1 : 0;
+    }
+  }
+  return found;
+}
+
+/// What a device is given to run.
+const ir::Kernel& form(const Device& device, const Floats& kernel) {
+  return *kernel.record()->on(*device.state()).kernel;
+}
+
+std::vector<float> run(const Device& device, const Floats& kernel, const std::vector<float>& x) {
+  const Vector<float> from{std::span<const float>(x)};
+  Vector<float> to(x.size());
+  device.launch(kernel, over(static_cast<std::int64_t>(x.size())), from, to,
+                static_cast<std::int32_t>(x.size()));
+  return values(to);
+}
+
+TEST(W50Contraction, W50_FixedFormsFusedOperationsPerKernelAndOffFormsNone) {
+  FakeRuntime fake;
+  const auto kernel = square_plus("square_plus");
+  EXPECT_EQ(kernel.contraction(), Contraction::fixed);
+  EXPECT_EQ(count(form(fake.device(), kernel), ir::Op::Fma), 1);
+  const auto off = kernel.contraction(Contraction::off);
+  EXPECT_EQ(off.contraction(), Contraction::off);
+  EXPECT_EQ(count(form(fake.device(), off), ir::Op::Fma), 0);
+
+  const std::vector<float> x = telling_values(kCount);
+  const std::vector<float> fused = run(fake.device(), kernel, x), apart = run(fake.device(), off, x);
+  int differ = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float product = x[i] * x[i];
+    if (std::isnan(x[i])) continue;
+    EXPECT_TRUE(same_bits({&fused[i], 1}, std::vector<float>{std::fma(x[i], x[i], x[i])})) << x[i];
+    EXPECT_TRUE(same_bits({&apart[i], 1}, std::vector<float>{product + x[i]})) << x[i];
+    differ += fused[i] == apart[i] ? 0 : 1;
+  }
+  EXPECT_GT(differ, 50);  // the test can tell one from the other
+}
+
+TEST(W50Contraction, W50_ADeviceWithoutFastFmaGetsNone) {
+  FakeRuntime fake{FakeOptions{.adjust = [](DeviceProperties& d) { d.fast_fma = false; }}};
+  EXPECT_EQ(count(form(fake.device(), square_plus("square_plus")), ir::Op::Fma), 0);
+}
+
+TEST(W50Contraction, W50_DeviceModeLeavesTheKernelToTheCompilerExceptOnHipAndMetal) {
+  for (const char* backend : {"CUDA/PTX", "CUDA/C", "OpenCL", "Vulkan", "LevelZero", "HIP", "Metal"}) {
+    FakeRuntime fake{FakeOptions{.backend = backend}};
+    const auto kernel = square_plus("square_plus").contraction(Contraction::device);
+    EXPECT_EQ(count(form(fake.device(), kernel), ir::Op::Fma), 0) << backend;
+    const bool alone = std::string_view(backend) == "HIP" || std::string_view(backend) == "Metal";
+    EXPECT_EQ(kernel.record()->on(*fake.device().state()).device_contraction, !alone) << backend;
+  }
+}
+
+/// A multiply that is stored and an add that reads it: nothing may fuse the two.
+Program across_the_seam(Contraction mode) {
+  return [mode](const Device& device) -> Bytes {
+    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> y(kCount), z(kCount);
+    device.launch(times("multiply").contraction(mode), over(kCount), x, y, kCount);
+    device.launch(plus("add").contraction(mode), over(kCount), y, z, kCount);
+    return {bytes_of(y), bytes_of(z)};
+  };
+}
+
+TEST(W50Contraction, W50_W56_AMergedPairHoldsTheSameOperationsAsTheTwo) {
+  expect_merged(across_the_seam(Contraction::fixed));
+  expect_merged(across_the_seam(Contraction::off));
+  // And the test would notice: a merge that fused across the seam would have other bits.
+  const std::vector<float> x = telling_values(kCount);
+  int differ = 0;
+  for (float value : x) {
+    const float product = value * 1.1f;
+    if (!std::isnan(value)) differ += std::fma(value, 1.1f, 0.3f) == product + 0.3f ? 0 : 1;
+  }
+  EXPECT_GT(differ, 50);
+}
+
+TEST(W50Contraction, W50_FusedOperationsOfBothKernelsSurviveTheMerge) {
+  expect_merged([](const Device& device) -> Bytes {
+    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> y(kCount), z(kCount);
+    device.launch(square_plus("first"), over(kCount), x, y, kCount);
+    device.launch(square_plus("second"), over(kCount), y, z, kCount);
+    return {bytes_of(y), bytes_of(z)};
+  });
+}
+
+TEST(W26Contraction, W26_KernelsOfUnlikeModesDoNotFuse) {
+  FakeRuntime fake;
+  fake.window().keep_decisions(8);
+  Vector<float> x(kCount, 3.0f), y(kCount), z(kCount);
+  fake.device().launch(times("one"), over(kCount), x, y, kCount);
+  fake.device().launch(times("two").contraction(Contraction::off), over(kCount), x, z, kCount);
+  fake.window().flush();
+  EXPECT_EQ(fake.control->count(Driver::launch), 2U);
+  EXPECT_EQ(name(fake.window().decisions().back().reason), name(Reason::contraction_differs));
+}
+
+class W52Grants : public ::testing::Test {
+ protected:
+  FakeRuntime fake{FakeOptions{.backend = "OpenCL"}};
+  Policy& policy = fake.runtime.policy();
+  Floats multiply = times("multiply").contraction(Contraction::device);
+  Floats add = plus("add").contraction(Contraction::device);
+  Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount), z = Vector<float>(kCount);
+
+  std::size_t launches() {
+    fake.control->clear();
+    fake.window().keep_decisions(0);
+    fake.window().keep_decisions(16);
+    fake.device().launch(multiply, over(kCount), x, y, kCount);
+    fake.device().launch(add, over(kCount), y, z, kCount);
+    fake.window().flush();
+    return fake.control->count(Driver::launch);
+  }
+  Decision epilogue() {
+    for (const Decision& one : fake.window().decisions()) {
+      if (one.kind == Decision::Kind::epilogue) return one;
+    }
+    return {};
+  }
+};
+
+TEST_F(W52Grants, W52_ModeDeviceNeedsAGrantForBoth) {
+  EXPECT_EQ(launches(), 2U);
+  EXPECT_EQ(name(epilogue().reason), name(Reason::needs_grant));
+  policy.grant(multiply, Deviation::cross_kernel_contraction, "tested against f64");
+  EXPECT_EQ(launches(), 2U);
+  policy.grant("add", Deviation::cross_kernel_contraction, "error budget of 2 ulp");
+  EXPECT_EQ(launches(), 1U);
+  EXPECT_TRUE(epilogue().applied);
+  EXPECT_EQ(epilogue().detail,
+            "granted=cross-kernel-contraction reason=\"error budget of 2 ulp\"");
+}
+
+TEST_F(W52Grants, W52_GrantsAreListedAndRevoked) {
+  policy.grant(multiply, Deviation::cross_kernel_contraction, "first");
+  policy.grant("add", Deviation::cross_kernel_contraction, "second");
+  policy.grant("add", Deviation::cross_kernel_contraction, "third");
+  const auto grants = policy.list();
+  ASSERT_EQ(grants.size(), 2U);
+  EXPECT_EQ(grants[0].kernel, "multiply");
+  EXPECT_FALSE(grants[0].by_name);
+  EXPECT_EQ(grants[1].reason, "third");
+  EXPECT_TRUE(grants[1].by_name);
+  EXPECT_EQ(launches(), 1U);
+  EXPECT_TRUE(policy.revoke(multiply, Deviation::cross_kernel_contraction));
+  EXPECT_FALSE(policy.revoke(multiply, Deviation::cross_kernel_contraction));
+  EXPECT_EQ(launches(), 2U);
+  EXPECT_EQ(policy.list().size(), 1U);
+}
+
+TEST_F(W52Grants, W52_AGrantWithoutAReasonIsAnError) {
+  EXPECT_THROW(policy.grant("add", Deviation::cross_kernel_contraction, ""), Error);
+  EXPECT_THROW(policy.grant(add, Deviation::cross_kernel_contraction, ""), Error);
+  EXPECT_TRUE(policy.list().empty());
+}
+
+TEST_F(W52Grants, W52_AGrantForAKernelObjectHoldsForItsCopiesAlone) {
+  policy.grant(multiply, Deviation::cross_kernel_contraction, "yes");
+  policy.grant(Floats(add), Deviation::cross_kernel_contraction, "yes");
+  EXPECT_EQ(launches(), 1U);
+  add = plus("add").contraction(Contraction::device);  // another kernel of that name
+  EXPECT_EQ(launches(), 2U);
+}
+
+TEST_F(W52Grants, W52_ABackendSetterGrantsNothing) {
+  fake.window().set_epilogue_backend("OpenCL", true);
+  EXPECT_EQ(launches(), 2U);
+}
+
+TEST_F(W52Grants, W32_HorizontalGroupsInModeDeviceNeedTheGrantsToo) {
+  const auto both = [&] {
+    fake.control->clear();
+    Vector<float> w(kCount);
+    fake.device().launch(multiply, over(kCount), x, y, kCount);
+    fake.device().launch(add, over(kCount), x, w, kCount);
+    fake.window().flush();
+    return fake.control->count(Driver::launch);
+  };
+  EXPECT_EQ(both(), 2U);
+  policy.grant("multiply", Deviation::cross_kernel_contraction, "yes");
+  policy.grant("add", Deviation::cross_kernel_contraction, "yes");
+  EXPECT_EQ(both(), 1U);
+}
+
+TEST_F(W52Grants, W23_AGrantIssuesWhatIsHeldFirst) {
+  fake.device().launch(multiply, over(kCount), x, y, kCount);
+  policy.grant("add", Deviation::cross_kernel_contraction, "yes");
+  EXPECT_EQ(fake.window().stats().held, 0U);
+  EXPECT_EQ(fake.control->count(Driver::launch), 1U);
+}
+
+TEST(W52Backends, W52_HipAndMetalNeverNeedAGrant) {
+  for (const char* backend : {"HIP", "Metal"}) {
+    expect_merged(across_the_seam(Contraction::device), 1, FakeOptions{.backend = backend});
+  }
+  for (const char* backend : {"CUDA/PTX", "CUDA/C", "OpenCL", "Vulkan"}) {
+    expect_refused(across_the_seam(Contraction::device), Reason::needs_grant,
+                   FakeOptions{.backend = backend});
+  }
+}
+
+TEST(W52Backends, W52_UnlikeModesDoNotMerge) {
+  expect_refused(
+      [](const Device& device) -> Bytes {
+        const Vector<float> x{std::span<const float>(telling_values(kCount))};
+        Vector<float> y(kCount), z(kCount);
+        device.launch(times("multiply"), over(kCount), x, y, kCount);
+        device.launch(plus("add").contraction(Contraction::device), over(kCount), y, z, kCount);
+        return {bytes_of(y), bytes_of(z)};
+      },
+      Reason::contraction_differs, FakeOptions{.backend = "OpenCL"});
+}
+
+}  // namespace
+}  // namespace salvo::tests
