@@ -30,12 +30,17 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
   const EnvironmentLookup lookup =
       options.environment ? options.environment
                           : EnvironmentLookup([](const char* name) { return std::getenv(name); });
+  runtime::Environment environment(lookup);
   std::vector<std::unique_ptr<runtime::Backend>> backends = std::move(options.backends);
   if (options.built_in_backends) {
-    auto built_in = backends::built_in();
+    auto built_in =
+        backends::built_in({.vulkan = {.batch = environment.vulkan_batch,
+                                       .validation = environment.vulkan_validation,
+                                       .large_push_constants =
+                                           environment.vulkan_large_push_constants}});
     std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
   }
-  auto joined = std::make_shared<Joined>(runtime::Environment(lookup), std::move(backends));
+  auto joined = std::make_shared<Joined>(std::move(environment), std::move(backends));
   return {joined, &joined->core};
 }
 

@@ -5,11 +5,17 @@
 #include <memory>
 #include <vector>
 
+#include "backends/vulkan/vulkan_backend.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends {
 
+/// What the environment chooses of backends.
+struct Settings {
+  vulkan::Settings vulkan;
+};
+
 /// Fresh, unopened backends. Nothing is loaded until one is opened.
-std::vector<std::unique_ptr<runtime::Backend>> built_in();
+std::vector<std::unique_ptr<runtime::Backend>> built_in(const Settings& settings);
 
 }  // namespace salvo::backends

@@ -11,6 +11,7 @@
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/ptx/emitter.hpp"
+#include "codegen/spirv/emitter.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen {
@@ -27,11 +28,15 @@ std::string c_source(const ir::Kernel& kernel) {
 }
 
 std::string ptx_source(const ir::Kernel& kernel) { return ptx::emit(kernel, {}).code; }
+std::string spirv_text(const ir::Kernel& kernel) {
+  return spirv::disassemble(spirv::emit(kernel, {}).words);
+}
 
 constexpr std::array kTargets{
     Target{"CUDA/PTX", ptx_source},
     Target{"CUDA/C", c_source<c_family::cuda_dialect>},
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
+    Target{"Vulkan", spirv_text},
 };
 
 }  // namespace

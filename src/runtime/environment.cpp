@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "runtime/backend_names.hpp"
 #include "salvo/error.hpp"
@@ -15,6 +16,18 @@ namespace {
 [[noreturn]] void refuse(const EnvironmentVariable& variable) {
   throw Error(Errc::bad_environment, fmt::format("{}={} is not understood; good values: {}",
                                                  variable.name, variable.current, variable.values));
+}
+
+std::uint32_t number(const EnvironmentVariable& variable, std::uint32_t most,
+                     std::uint32_t fallback) {
+  const std::string& text = variable.current;
+  if (text.empty()) return fallback;
+  std::uint32_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < 1 || value > most) {
+    refuse(variable);
+  }
+  return value;
 }
 
 bool flag(const EnvironmentVariable& variable, bool fallback) {
@@ -54,6 +67,16 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   cache_dir = add("SALVO_CACHE_DIR", "a folder", "where compiled kernels are kept").current;
   trace_file = add("SALVO_TRACE", "a file to write", "writes a timeline in the Chrome trace format")
                    .current;
+  vulkan_batch = number(add("SALVO_VULKAN_BATCH", "1 to 4096",
+                            "dispatches in a Vulkan submission (default 32)"),
+                        4096, vulkan_batch);
+  vulkan_validation = flag(add("SALVO_VULKAN_VALIDATION", "0, 1",
+                               "validation layers check each Vulkan call; what they say is an error"),
+                           false);
+  vulkan_large_push_constants =
+      flag(add("SALVO_VULKAN_LARGE_PUSH_CONSTANTS", "0, 1",
+               "fused kernels may fill the device's push constants, not only 128 bytes"),
+           false);
 
   const auto disable = [&](std::string name, std::string effect) {
     const auto variable = add(std::move(name), "0, 1", std::move(effect));

@@ -28,6 +28,9 @@ class Environment {
   bool disk_cache = true;
   std::string cache_dir;  // SALVO_CACHE_DIR; empty: the user's cache folder
   std::string trace_file;
+  std::uint32_t vulkan_batch = 32;
+  bool vulkan_validation = false;
+  bool vulkan_large_push_constants = false;
 
   std::vector<EnvironmentVariable> table() const { return table_; }
 

@@ -52,6 +52,9 @@ class Function<Result (*)(Arguments...)> {
     pointer_ = reinterpret_cast<Pointer>(library.find(symbol));
     return pointer_ != nullptr;
   }
+  /// For functions that are found by other means than a symbol, and for stand-ins in tests.
+  void assign(Pointer pointer) noexcept { pointer_ = pointer; }
+  Pointer get() const noexcept { return pointer_; }
   explicit operator bool() const noexcept { return pointer_ != nullptr; }
   Result operator()(Arguments... arguments) const {
     calls_.fetch_add(1, std::memory_order_relaxed);

@@ -20,4 +20,7 @@ runtime::UserSource user_source(const Subject& subject);
 /// is stated for the backend, and what the interpreter's own function may be off.
 double ulp_bound(const Subject& subject, ir::Op function, ir::Scalar type);
 
+/// Whether the backend says by name that it has no such function on the type.
+bool refuses(const Subject& subject, ir::Op function, ir::Scalar type);
+
 }  // namespace salvo::conformance

@@ -94,7 +94,7 @@ std::string text(std::uint64_t bits, Scalar type) {
 /// Everything that went wrong with the case on the device.
 std::vector<std::string> failures(const Subject& subject, const Case& what) {
   try {
-    const std::vector<Bytes> expected = run(oracle(), what);
+    const std::vector<Bytes> expected = run(oracle(subject.driver->properties()), what);
     return differences(what, expected, run(*subject.driver, what));
   } catch (const Error& error) {
     return {fmt::format("{}\n{}", error.what(), error.log())};

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
 
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
+#include "backends/vulkan/vulkan_backend.hpp"
 
 namespace salvo::conformance {
 namespace {
@@ -31,6 +33,7 @@ struct Found {
     backends.push_back(backends::cuda::make_ptx_backend());
     backends.push_back(backends::cuda::make_c_backend());
     backends.push_back(backends::opencl::make_backend());
+    backends.push_back(backends::vulkan::make_backend({.validation = true}));
     for (const auto& backend : backends) {
       auto opened = backend->open();
       const std::string name(backend->name());
@@ -58,8 +61,16 @@ void PrintTo(const Subject& subject, std::ostream* out) {
 const std::vector<Subject>& subjects() { return found().subjects; }
 const std::vector<std::string>& missing() { return found().missing; }
 
-runtime::DeviceDriver& oracle() {
-  static const auto devices = backends::interpreter::InterpreterBackend().open();
+runtime::DeviceDriver& oracle(const DeviceProperties& device) {
+  using backends::interpreter::Options;
+  static std::map<std::uint32_t, std::vector<std::unique_ptr<runtime::DeviceDriver>>> by_width;
+  const std::uint32_t width = device.warp_operations ? device.warp_size : Options{}.warp_size;
+  auto& devices = by_width[width];
+  if (devices.empty()) {
+    Options options;
+    options.warp_size = width;
+    devices = backends::interpreter::InterpreterBackend(options).open();
+  }
   return *devices.at(0);
 }
 

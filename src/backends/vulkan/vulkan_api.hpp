@@ -1,0 +1,101 @@
+// The Vulkan functions this backend calls, loaded at run time.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan.h>
+
+#include <string>
+
+#include "runtime/library.hpp"
+
+namespace salvo::backends::vulkan {
+
+#define SALVO_VULKAN_INSTANCE_FUNCTIONS(apply) \
+  apply(CreateDevice)                          \
+  apply(EnumerateDeviceExtensionProperties)    \
+  apply(EnumeratePhysicalDevices)              \
+  apply(GetDeviceProcAddr)                     \
+  apply(GetPhysicalDeviceFeatures2)            \
+  apply(GetPhysicalDeviceMemoryProperties)     \
+  apply(GetPhysicalDeviceProperties2)          \
+  apply(GetPhysicalDeviceQueueFamilyProperties)
+
+#define SALVO_VULKAN_DEVICE_FUNCTIONS(apply) \
+  apply(AllocateCommandBuffers)              \
+  apply(AllocateDescriptorSets)              \
+  apply(AllocateMemory)                      \
+  apply(BeginCommandBuffer)                  \
+  apply(BindBufferMemory)                    \
+  apply(CmdBindDescriptorSets)               \
+  apply(CmdBindPipeline)                     \
+  apply(CmdCopyBuffer)                       \
+  apply(CmdDispatch)                         \
+  apply(CmdPipelineBarrier)                  \
+  apply(CmdPushConstants)                    \
+  apply(CmdResetQueryPool)                   \
+  apply(CmdWriteTimestamp)                   \
+  apply(CreateBuffer)                        \
+  apply(CreateCommandPool)                   \
+  apply(CreateComputePipelines)              \
+  apply(CreateDescriptorPool)                \
+  apply(CreateDescriptorSetLayout)           \
+  apply(CreatePipelineCache)                 \
+  apply(CreatePipelineLayout)                \
+  apply(CreateQueryPool)                     \
+  apply(CreateSemaphore)                     \
+  apply(CreateShaderModule)                  \
+  apply(DestroyBuffer)                       \
+  apply(DestroyCommandPool)                  \
+  apply(DestroyDescriptorPool)               \
+  apply(DestroyDescriptorSetLayout)          \
+  apply(DestroyDevice)                       \
+  apply(DestroyPipeline)                     \
+  apply(DestroyPipelineCache)                \
+  apply(DestroyPipelineLayout)               \
+  apply(DestroyQueryPool)                    \
+  apply(DestroySemaphore)                    \
+  apply(DestroyShaderModule)                 \
+  apply(DeviceWaitIdle)                      \
+  apply(EndCommandBuffer)                    \
+  apply(FreeMemory)                          \
+  apply(GetBufferDeviceAddress)              \
+  apply(GetBufferMemoryRequirements)         \
+  apply(GetDeviceQueue)                      \
+  apply(GetPipelineCacheData)                \
+  apply(GetQueryPoolResults)                 \
+  apply(GetSemaphoreCounterValue)            \
+  apply(MapMemory)                           \
+  apply(QueueSubmit)                         \
+  apply(ResetCommandPool)                    \
+  apply(UpdateDescriptorSets)                \
+  apply(WaitSemaphores)
+
+/// What the loader library itself offers.
+struct Loader {
+  runtime::Library library;
+  runtime::Function<PFN_vkGetInstanceProcAddr> GetInstanceProcAddr;
+  runtime::Function<PFN_vkCreateInstance> CreateInstance;
+  runtime::Function<PFN_vkEnumerateInstanceLayerProperties> EnumerateInstanceLayerProperties;
+  runtime::Function<PFN_vkEnumerateInstanceExtensionProperties>
+      EnumerateInstanceExtensionProperties;
+  runtime::Function<PFN_vkEnumerateInstanceVersion> EnumerateInstanceVersion;
+
+  /// Fills the table. Returns why it cannot be used, or an empty string.
+  std::string load();
+};
+
+#define SALVO_VULKAN_DECLARE(name) runtime::Function<PFN_vk##name> name;
+struct InstanceApi {
+  SALVO_VULKAN_INSTANCE_FUNCTIONS(SALVO_VULKAN_DECLARE)
+  std::string load(const Loader& loader, VkInstance instance);
+};
+
+/// Functions of one device, past the loader's dispatch; each counts its calls.
+struct DeviceApi {
+  SALVO_VULKAN_DEVICE_FUNCTIONS(SALVO_VULKAN_DECLARE)
+  std::string load(const InstanceApi& api, VkDevice device);
+};
+#undef SALVO_VULKAN_DECLARE
+
+}  // namespace salvo::backends::vulkan

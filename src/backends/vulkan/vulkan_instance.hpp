@@ -1,0 +1,57 @@
+// The process's Vulkan instance, its devices, and what validation layers said.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/vulkan/vulkan_api.hpp"
+#include "backends/vulkan/vulkan_facts.hpp"
+
+namespace salvo::backends::vulkan {
+
+/// What validation layers reported and nobody has thrown yet.
+class Messages {
+ public:
+  void add(std::string message);
+  /// Throws Errc::check_failed with all there are, if there are any.
+  void check(std::string_view operation);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> messages_;
+  std::atomic<bool> any_{false};
+};
+
+class Instance {
+ public:
+  /// The one with or without validation layers, made when first asked for and never destroyed:
+  /// drivers tear themselves down at exit, in an order nobody can rely on.
+  static Instance& of(bool validation);
+
+  /// The devices, or the reasons why there are none. A failed search is made again.
+  std::pair<std::vector<DeviceFacts>, std::vector<std::string>> devices();
+
+  const InstanceApi& api() const noexcept { return api_; }
+  Messages& messages() noexcept { return messages_; }
+
+ private:
+  explicit Instance(bool validation) : validation_(validation) {}
+  void search();
+  std::string create();
+
+  const bool validation_;
+  std::mutex mutex_;
+  Loader loader_;
+  VkInstance instance_ = nullptr;
+  InstanceApi api_;
+  Messages messages_;
+  std::vector<DeviceFacts> devices_;
+  std::vector<std::string> obstacles_;
+};
+
+}  // namespace salvo::backends::vulkan

@@ -1,0 +1,388 @@
+// Turns a kernel into a SPIR-V module, instruction by instruction.
+// SPDX-License-Identifier: MIT
+#include "codegen/spirv/emitter.hpp"
+
+#include <glslang/SPIRV/disassemble.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "codegen/spirv/arithmetic.hpp"
+#include "codegen/spirv/memory.hpp"
+#include "codegen/spirv/module.hpp"
+#include "codegen/spirv/parameters.hpp"
+#include "codegen/spirv/warp.hpp"
+#include "passes/access.hpp"
+#include "passes/expand_math_plain.hpp"
+
+namespace salvo::codegen::spirv {
+namespace {
+
+using ir::BlockId;
+using ir::Node;
+using ir::Op;
+using ir::ValueId;
+
+class Emitter {
+ public:
+  Emitter(const ir::Kernel& kernel, const Options& options)
+      : kernel_(kernel),
+        summary_(passes::summarize(kernel)),
+        m_(kernel, options),
+        layout_(lay_out(kernel, options.push_constant_bytes)),
+        parameters_(m_, layout_),
+        memories_(m_, summary_.has_barrier || summary_.has_fence || summary_.has_atomic,
+                  [this](const Node& node) { return base(node); }),
+        warp_(m_),
+        values_(kernel.nodes.size()) {}
+
+  Emitted run() {
+    for (const ir::Variable& variable : kernel_.variables) {
+      variables_.push_back(m_.createVariable(spv::NoPrecision, spv::StorageClassFunction,
+                                             m_.type(variable.type), variable.name.c_str()));
+    }
+    declare_positions();
+    find_slots();
+    for (std::uint32_t i = 0; i < kernel_.parameters.size(); ++i) fetch(i, ir::kNoValue);
+    for (const auto& [slot, parameters] : slots_) {
+      const Op op = kernel_.node(slot).op;
+      if (ir::is_leaf(op) && op != Op::ForIndex) fetch_at(slot);
+    }
+    block(kernel_.body);
+    return {m_.finish(), layout_};
+  }
+
+ private:
+  /// What a parameter, or one slot of it, holds.
+  struct Fetched {
+    Id base = 0;    // span: address; scalar: value
+    Id length = 0;  // span
+  };
+
+  struct Loop {
+    spv::Block& merge;
+    spv::Block& next;
+  };
+
+  // Positions.
+
+  void declare_positions() {
+    const Id size[] = {m_.specialised(kBlockX, 1), m_.specialised(kBlockY, 1),
+                       m_.specialised(kBlockZ, 1)};
+    const Id vector = m_.makeVectorType(m_.integer(32), 3);
+    block_size_ = m_.makeCompositeConstant(vector, {size[0], size[1], size[2]}, true);
+    m_.addDecoration(block_size_, spv::DecorationBuiltIn, spv::BuiltInWorkgroupSize);
+    for (const ir::Block& block : kernel_.blocks) {
+      for (const ValueId id : block.nodes) need_position(kernel_.node(id));
+    }
+    for (auto& [key, id] : positions_) id = position(key.first, key.second);
+  }
+
+  void need_position(const Node& node) {
+    if (ir::is_position(node.op) || node.op == Op::WarpSize) positions_[{node.op, node.axis}] = 0;
+    for (const ValueId operand : node.inputs()) {
+      const Node& leaf = kernel_.node(operand);
+      if (ir::is_position(leaf.op) || leaf.op == Op::WarpSize) {
+        positions_[{leaf.op, leaf.axis}] = 0;
+      }
+    }
+  }
+
+  Id built_in3(spv::BuiltIn which, const char* name, std::uint32_t axis) {
+    Id& variable = built_ins_[which];
+    if (variable == 0) variable = m_.built_in3(which, name);
+    return m_.createLoad(
+        m_.part_of(spv::StorageClassInput, variable, m_.integer(32), {m_.u32(axis)}),
+        spv::NoPrecision);
+  }
+
+  Id block_dim(std::uint32_t axis) {
+    return m_.createOp(spv::OpCompositeExtract, m_.integer(32),
+                       std::vector<spv::IdImmediate>{{true, block_size_}, {false, axis}});
+  }
+
+  Id position(Op op, std::uint8_t axis) {
+    switch (op) {
+      case Op::ThreadIdx:
+        return built_in3(spv::BuiltInLocalInvocationId, "thread_idx", axis);
+      case Op::BlockIdx: return built_in3(spv::BuiltInWorkgroupId, "block_idx", axis);
+      case Op::BlockDim: return block_dim(axis);
+      case Op::GridDim: return built_in3(spv::BuiltInNumWorkgroups, "grid_dim", axis);
+      case Op::GlobalIdx: {
+        const Id start = m_.emit(
+            spv::OpIMul, Scalar::U32,
+            {built_in3(spv::BuiltInWorkgroupId, "block_idx", axis), block_dim(axis)});
+        return m_.emit(spv::OpIAdd, Scalar::U32,
+                       {start, built_in3(spv::BuiltInLocalInvocationId, "thread_idx", axis)});
+      }
+      case Op::LaneId: return warp_.lane();
+      default: return warp_.size();
+    }
+  }
+
+  // Arguments.
+
+  /// Slots, with the parameters that are touched at them.
+  void find_slots() {
+    for (const ir::Block& block : kernel_.blocks) {
+      for (const ValueId id : block.nodes) {
+        need_slot(kernel_.node(id));
+        for (const ValueId operand : kernel_.node(id).inputs()) need_slot(kernel_.node(operand));
+      }
+    }
+  }
+
+  std::uint32_t parameter_of(const Node& node) const {
+    return node.op == Op::Param ? node.index : kernel_.memories[node.memory].parameter;
+  }
+
+  void need_slot(const Node& node) {
+    const ValueId slot = kernel_.slot_of(node);
+    if (slot == ir::kNoValue) return;
+    const std::uint32_t parameter = parameter_of(node);
+    if (kernel_.parameters[parameter].slots == 1) return;
+    slots_[slot].insert(parameter);
+  }
+
+  /// Reads what a parameter holds at `slot` once for all its uses.
+  void fetch(std::uint32_t parameter, ValueId slot) {
+    const Id at = slot == ir::kNoValue ? 0 : value(slot);
+    Fetched& fetched = fetched_[{parameter, slot}];
+    if (kernel_.parameters[parameter].is_span) {
+      fetched.base = parameters_.address(parameter, at);
+      fetched.length = parameters_.length(parameter, at);
+    } else {
+      fetched.base = parameters_.scalar(parameter, at);
+    }
+  }
+
+  void fetch_at(ValueId slot) {
+    const auto found = slots_.find(slot);
+    if (found == slots_.end()) return;
+    for (const std::uint32_t parameter : found->second) fetch(parameter, slot);
+  }
+
+  const Fetched& fetched(const Node& node) {
+    const std::uint32_t parameter = parameter_of(node);
+    const ValueId slot = kernel_.slot_of(node);
+    if (slot == ir::kNoValue || kernel_.parameters[parameter].slots == 1) {
+      return fetched_.at({parameter, ir::kNoValue});
+    }
+    return fetched_.at({parameter, slot});
+  }
+
+  Id base(const Node& node) { return fetched(node).base; }
+
+  // Values.
+
+  Id value(ValueId id) {
+    const Node& node = kernel_.node(id);
+    switch (node.op) {
+      case Op::Constant: return m_.constant(node.type, node.literal);
+      case Op::Param: return fetched(node).base;
+      case Op::Length: return fetched(node).length;
+      case Op::ForIndex: return values_[node.operands[0]];
+      default: break;
+    }
+    return ir::is_leaf(node.op) ? positions_.at({node.op, node.axis}) : values_[id];
+  }
+
+  std::vector<Id> operands(const Node& node) {
+    std::vector<Id> ids;
+    for (const ValueId operand : node.inputs()) ids.push_back(value(operand));
+    return ids;
+  }
+
+  void define(ValueId id, Id result) {
+    values_[id] = result;
+    fetch_at(id);
+  }
+
+  // Statements.
+
+  void block(BlockId id) {
+    for (const ValueId node : kernel_.block(id).nodes) {
+      if (m_.here().isTerminated()) return;  // nothing runs after a break, continue or return
+      statement(node);
+    }
+  }
+
+  void statement(ValueId id) {
+    const Node& node = kernel_.node(id);
+    if (ir::is_leaf(node.op)) return;
+    if (ir::is_pure(node.op)) return define(id, pure(m_, node, operands(node)));
+    if (ir::is_warp(node.op)) return define(id, warp_.emit(node, operands(node)));
+    if (ir::is_atomic(node.op)) {
+      std::vector<Id> in = operands(node);
+      in.resize(static_cast<std::size_t>(ir::operands_without_slot(node.op)));
+      return define(id, memories_.atomic(node, in[0], std::span(in).subspan(1)));
+    }
+    switch (node.op) {
+      case Op::Load: return define(id, memories_.load(node, value(node.operands[0])));
+      case Op::Store:
+        return memories_.store(node, value(node.operands[0]), value(node.operands[1]));
+      case Op::VarGet:
+        return define(id, m_.createLoad(variables_[node.index], spv::NoPrecision));
+      case Op::VarSet: return m_.createStore(value(node.operands[0]), variables_[node.index]);
+      case Op::If: return if_(node);
+      case Op::For: return for_(id, node);
+      case Op::While: return while_(node);
+      case Op::Switch: return switch_(node);
+      case Op::Break: return m_.branch(loops_.back().merge);
+      case Op::Continue: return m_.branch(loops_.back().next);
+      case Op::Return: return m_.end();
+      case Op::Barrier:
+        return m_.createControlBarrier(spv::ScopeWorkgroup, spv::ScopeWorkgroup, kOrders);
+      default:
+        return m_.createMemoryBarrier(
+            node.axis == 1 ? spv::ScopeQueueFamily : spv::ScopeWorkgroup, kOrders);
+    }
+  }
+
+  void if_(const Node& node) {
+    const bool has_else = node.blocks.size() > 1 && !kernel_.block(node.blocks[1]).nodes.empty();
+    selection(value(node.operands[0]), [&] { block(node.blocks[0]); },
+              has_else ? std::function<void()>([&] { block(node.blocks[1]); }) : nullptr);
+  }
+
+  void selection(Id condition, const std::function<void()>& yes, const std::function<void()>& no) {
+    spv::Block& then = m_.new_block();
+    spv::Block* otherwise = no ? &m_.new_block() : nullptr;
+    spv::Block& merge = m_.new_block();
+    m_.begin_selection(merge);
+    m_.branch_if(condition, then, otherwise ? *otherwise : merge);
+    m_.enter(then);
+    yes();
+    m_.branch(merge);
+    if (otherwise) {
+      m_.enter(*otherwise);
+      no();
+      m_.branch(merge);
+    }
+    m_.enter(merge);
+  }
+
+  /// A chain of ifs and not a switch: Break and Continue inside belong to the loop around it.
+  void switch_(const Node& node, std::size_t first = 0) {
+    if (first == node.cases.size()) return block(node.blocks.back());
+    const Scalar type = kernel_.node(node.operands[0]).type;
+    const Id label = m_.constant(type, static_cast<std::uint64_t>(node.cases[first]));
+    const Id taken = m_.emit(spv::OpIEqual, Scalar::Bool, {value(node.operands[0]), label});
+    selection(taken, [&] { block(node.blocks[first]); }, [&] { switch_(node, first + 1); });
+  }
+
+  static unsigned loop_control(const Node& node) {
+    if (node.unroll == 0 || node.unroll == ir::kIndependent) return spv::LoopControlMaskNone;
+    return node.unroll == 1 ? spv::LoopControlDontUnrollMask : spv::LoopControlUnrollMask;
+  }
+
+  /// `test` leaves its condition; `body` and `step` run in blocks of their own.
+  void loop(const Node& node, const std::function<Id()>& test, const std::function<void()>& body,
+            const std::function<void()>& step) {
+    spv::Block& header = m_.new_block();
+    spv::Block& check = m_.new_block();
+    spv::Block& inside = m_.new_block();
+    spv::Block& next = m_.new_block();
+    spv::Block& merge = m_.new_block();
+    m_.branch(header);
+    m_.enter(header);
+    m_.begin_loop(merge, next, loop_control(node));
+    m_.branch(check);
+    m_.enter(check);
+    const Id goes_on = test();
+    m_.branch_if(goes_on, inside, merge);
+    m_.enter(inside);
+    loops_.push_back({merge, next});
+    body();
+    loops_.pop_back();
+    m_.branch(next);
+    m_.enter(next);
+    step();
+    m_.branch(header);
+    m_.enter(merge);
+  }
+
+  void for_(ValueId id, const Node& node) {
+    const Scalar type = kernel_.node(node.operands[0]).type;
+    const bool is_signed = ir::is_signed(type);
+    const bool down = node.literal == 1;
+    const Id counter =
+        m_.createVariable(spv::NoPrecision, spv::StorageClassFunction, m_.type(type), "i");
+    m_.createStore(value(node.operands[0]), counter);
+    const spv::Op compare = down ? (is_signed ? spv::OpSGreaterThan : spv::OpUGreaterThan)
+                                 : (is_signed ? spv::OpSLessThan : spv::OpULessThan);
+    loop(
+        node,
+        [&] {
+          values_[id] = m_.createLoad(counter, spv::NoPrecision);
+          return m_.emit(compare, Scalar::Bool, {values_[id], value(node.operands[1])});
+        },
+        [&] {
+          for (const auto& [slot, parameters] : slots_) {
+            const Node& index = kernel_.node(slot);
+            if (index.op == Op::ForIndex && index.operands[0] == id) fetch_at(slot);
+          }
+          block(node.blocks[0]);
+        },
+        [&] {
+          m_.createStore(m_.emit(down ? spv::OpISub : spv::OpIAdd, type,
+                                 {values_[id], value(node.operands[2])}),
+                         counter);
+        });
+  }
+
+  void while_(const Node& node) {
+    loop(
+        node,
+        [&] {
+          block(node.blocks[0]);
+          return value(node.operands[0]);
+        },
+        [&] { block(node.blocks[1]); }, [] {});
+  }
+
+  /// Stores before are seen by loads after, in global and in shared memory.
+  static constexpr auto kOrders = static_cast<spv::MemorySemanticsMask>(
+      +spv::MemorySemanticsAcquireReleaseMask | +spv::MemorySemanticsUniformMemoryMask |
+      +spv::MemorySemanticsWorkgroupMemoryMask | +spv::MemorySemanticsMakeAvailableMask |
+      +spv::MemorySemanticsMakeVisibleMask);
+
+  const ir::Kernel& kernel_;
+  const passes::Summary summary_;
+  Module m_;
+  const Layout layout_;
+  Parameters parameters_;
+  Memories memories_;
+  Warp warp_;
+
+  Id block_size_ = 0;
+  std::map<spv::BuiltIn, Id> built_ins_;
+  std::map<std::pair<Op, std::uint8_t>, Id> positions_;
+  std::map<ValueId, std::set<std::uint32_t>> slots_;
+  std::map<std::pair<std::uint32_t, ValueId>, Fetched> fetched_;
+  std::vector<Id> variables_;
+  std::vector<Id> values_;  // by node, once emitted
+  std::vector<Loop> loops_;
+};
+
+}  // namespace
+
+Emitted emit(const ir::Kernel& kernel, const Options& options) {
+  const bool expand = std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](const Node& node) {
+    return passes::expands(kernel, node);
+  });
+  if (!expand) return Emitter(kernel, options).run();
+  const ir::Kernel expanded = passes::expand_math_plain(kernel);
+  return Emitter(expanded, options).run();
+}
+
+std::string disassemble(const std::vector<std::uint32_t>& words) {
+  std::ostringstream text;
+  spv::Disassemble(text, words);
+  return text.str();
+}
+
+}  // namespace salvo::codegen::spirv

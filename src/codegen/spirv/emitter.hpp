@@ -1,0 +1,29 @@
+// Turns a kernel into a SPIR-V module, instruction by instruction.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/spirv/layout.hpp"
+#include "codegen/spirv/options.hpp"
+#include "ir/kernel.hpp"
+
+namespace salvo::codegen::spirv {
+
+inline constexpr const char* kEntry = "main";
+
+struct Emitted {
+  std::vector<std::uint32_t> words;
+  Layout layout;
+};
+
+/// A compute shader for Vulkan 1.2. Block size and dynamic shared memory are specialisation
+/// constants (memory.hpp). Throws Errc::unsupported for what this target cannot say.
+Emitted emit(const ir::Kernel& kernel, const Options& options);
+
+/// The module as text.
+std::string disassemble(const std::vector<std::uint32_t>& words);
+
+}  // namespace salvo::codegen::spirv

@@ -1,0 +1,56 @@
+// Where a launch's arguments lie in memory: the push constants and the argument table (W37).
+// SPDX-License-Identifier: MIT
+#include "codegen/spirv/layout.hpp"
+
+namespace salvo::codegen::spirv {
+namespace {
+
+std::uint32_t aligned(std::uint32_t offset, std::uint32_t to) { return (offset + to - 1) / to * to; }
+
+/// Gives every value its offset, from `at` on, and returns the end. 8-byte scalars come before
+/// smaller ones, so that aligning them costs at most once.
+std::uint32_t place_values(const ir::Kernel& kernel, std::vector<Place>& places, std::uint32_t at) {
+  const auto place = [&](std::size_t i, std::uint32_t bytes) {
+    at = aligned(at, bytes);
+    places[i].value = at;
+    places[i].value_bytes = bytes;
+    at += bytes * kernel.parameters[i].slots;
+  };
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (kernel.parameters[i].is_span) place(i, 4);
+  }
+  for (const std::uint32_t bytes : {8u, 4u}) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const ir::Parameter& parameter = kernel.parameters[i];
+      if (parameter.is_span || (ir::size_of(parameter.type) == 8) != (bytes == 8)) continue;
+      place(i, bytes);
+    }
+  }
+  return at;
+}
+
+}  // namespace
+
+std::uint32_t value_bytes(const ir::Kernel& kernel) {
+  std::vector<Place> places(kernel.parameters.size());
+  return place_values(kernel, places, 0);
+}
+
+Layout lay_out(const ir::Kernel& kernel, std::uint32_t push_constant_bytes) {
+  Layout layout;
+  layout.places.resize(kernel.parameters.size());
+  for (std::size_t i = 0; i < layout.places.size(); ++i) {
+    if (!kernel.parameters[i].is_span) continue;
+    layout.places[i].address = layout.table_bytes;
+    layout.table_bytes += 8 * kernel.parameters[i].slots;
+  }
+  layout.push_bytes = place_values(kernel, layout.places, 0);
+  layout.values_in_table = layout.push_bytes > push_constant_bytes;
+  if (layout.values_in_table) {
+    layout.push_bytes = 0;
+    layout.table_bytes = place_values(kernel, layout.places, layout.table_bytes);
+  }
+  return layout;
+}
+
+}  // namespace salvo::codegen::spirv

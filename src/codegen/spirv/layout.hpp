@@ -1,0 +1,33 @@
+// Where a launch's arguments lie in memory: the push constants and the argument table (W37).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/kernel.hpp"
+
+namespace salvo::codegen::spirv {
+
+/// Offsets of one parameter's arguments, `slots` in a row each.
+struct Place {
+  std::uint32_t address = 0;      // span: in the table, 8 bytes each
+  std::uint32_t value = 0;        // span: its length as I32; scalar: its bits
+  std::uint32_t value_bytes = 4;  // of one value: 4 or 8
+};
+
+/// Vector lengths, then scalars, in push constants; addresses of vectors in the argument table. If
+/// the push constants are too small, lengths and scalars follow the addresses in the table.
+struct Layout {
+  std::vector<Place> places;  // by parameter
+  std::uint32_t push_bytes = 0;
+  std::uint32_t table_bytes = 0;
+  bool values_in_table = false;
+};
+
+/// Bytes that lengths and scalars take.
+std::uint32_t value_bytes(const ir::Kernel& kernel);
+
+Layout lay_out(const ir::Kernel& kernel, std::uint32_t push_constant_bytes);
+
+}  // namespace salvo::codegen::spirv

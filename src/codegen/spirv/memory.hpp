@@ -1,0 +1,66 @@
+// Loads, stores and atomics on spans, shared and local arrays.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "codegen/spirv/module.hpp"
+
+namespace salvo::codegen::spirv {
+
+/// Specialisation constants of every module: the block's size, and words of dynamic shared memory.
+inline constexpr std::uint32_t kBlockX = 0;
+inline constexpr std::uint32_t kBlockY = 1;
+inline constexpr std::uint32_t kBlockZ = 2;
+inline constexpr std::uint32_t kDynamicWords = 3;
+
+class Memories {
+ public:
+  /// `base` gives the address of the span that a node touches. `shared_between_threads`: threads
+  /// see each other's stores, by barriers or fences.
+  Memories(Module& module, bool shared_between_threads, std::function<Id(const ir::Node&)> base);
+
+  Id load(const ir::Node& node, Id index);
+  void store(const ir::Node& node, Id index, Id value);
+  /// `operands`: the value, or expected and desired.
+  Id atomic(const ir::Node& node, Id index, std::span<const Id> operands);
+
+ private:
+  /// A leaf of an element: a pointer to an integer as wide as the leaf, or as a register for local
+  /// arrays; or the first of the words that hold it, in dynamic shared memory.
+  struct Leaf {
+    Id pointer = 0;
+    unsigned bits = 32;
+    spv::StorageClass storage = spv::StorageClassFunction;
+    std::uint32_t alignment = 0;  // spans
+    Id second = 0;                // dynamic shared memory: pointer to the upper half
+  };
+
+  Leaf leaf(const ir::Node& node, Id index);
+  Leaf span_leaf(const ir::Node& node, Id index);
+  Leaf array_leaf(const ir::Node& node, Id index);
+  Leaf dynamic_leaf(const ir::Node& node, Id index);
+  Id array_of(ir::MemoryId memory, std::uint32_t field);
+  Id dynamic_words();
+  Id offset_of(const ir::Node& node, Id index, Scalar as);
+  Id read(const Leaf& leaf, Id pointer);
+  void write(const Leaf& leaf, Id pointer, Id value);
+  void allow_small(const Leaf& leaf);
+
+  Id instruction(const ir::Node& node, const Leaf& at, std::span<const Id> operands);
+  Id float_loop(const ir::Node& node, const Leaf& at, Id operand);
+  Id exchange(const Leaf& at, Id expected, Id desired);
+  void require_word(const ir::Node& node);
+
+  Module& m_;
+  bool shared_between_threads_;
+  std::function<Id(const ir::Node&)> base_;
+  std::map<std::pair<ir::MemoryId, std::uint32_t>, Id> arrays_;  // by memory and field
+  Id dynamic_ = 0;
+};
+
+}  // namespace salvo::codegen::spirv

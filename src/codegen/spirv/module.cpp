@@ -1,0 +1,184 @@
+// A SPIR-V module being built, in terms of the IR's types.
+// SPDX-License-Identifier: MIT
+#include "codegen/spirv/module.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "salvo/error.hpp"
+
+namespace salvo::codegen::spirv {
+namespace {
+
+constexpr unsigned kGenerator = 0;  // no number is registered for this library
+
+bool is_float_arithmetic(spv::Op op) {
+  switch (op) {
+    case spv::OpFAdd:
+    case spv::OpFSub:
+    case spv::OpFMul:
+    case spv::OpFDiv:
+    case spv::OpFNegate: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void unsupported(const ir::Kernel& kernel, std::string message) {
+  throw Error(Error::Details{.code = Errc::unsupported,
+                             .message = std::move(message),
+                             .backend = "Vulkan",
+                             .operation = "translate",
+                             .kernel = kernel.name});
+}
+
+Module::Module(const ir::Kernel& kernel, const Options& options)
+    : spv::Builder(spv::Spv_1_5, kGenerator, &log_), kernel_(kernel), options_(options) {
+  addCapability(spv::CapabilityShader);
+  addCapability(spv::CapabilityInt64);
+  addCapability(spv::CapabilityPhysicalStorageBufferAddresses);
+  addCapability(spv::CapabilityVulkanMemoryModel);
+  setMemoryModel(spv::AddressingModelPhysicalStorageBuffer64, spv::MemoryModelVulkan);
+  glsl_ = import("GLSL.std.450");
+  main_ = makeEntryPoint("main");
+}
+
+void Module::require_f64() {
+  if (!options_.f64_arithmetic) unsupported(kernel_, "f64 arithmetic, which this device lacks");
+  addCapability(spv::CapabilityFloat64);
+}
+
+Id Module::type(Scalar type) {
+  switch (type) {
+    case Scalar::Bool: return makeBoolType();
+    case Scalar::I64:
+    case Scalar::U64: return makeUintType(64);
+    case Scalar::F32: return makeFloatType(32);
+    case Scalar::F64: require_f64(); return makeFloatType(64);
+    default: return makeUintType(32);
+  }
+}
+
+Id Module::constant(Scalar type, std::uint64_t bits) {
+  switch (type) {
+    case Scalar::Bool: return makeBoolConstant(bits != 0);
+    case Scalar::I64:
+    case Scalar::U64: return makeUint64Constant(bits);
+    case Scalar::F32:
+      return makeFloatConstant(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    case Scalar::F64:
+      require_f64();
+      return makeDoubleConstant(std::bit_cast<double>(bits));
+    default: return makeUintConstant(static_cast<std::uint32_t>(bits));
+  }
+}
+
+Id Module::f(Scalar type, double value) {
+  return type == Scalar::F32
+             ? constant(type, std::bit_cast<std::uint32_t>(static_cast<float>(value)))
+             : constant(type, std::bit_cast<std::uint64_t>(value));
+}
+
+Id Module::specialised(std::uint32_t id, std::uint32_t value) {
+  const Id result = makeUintConstant(value, true);
+  addDecoration(result, spv::DecorationSpecId, static_cast<int>(id));
+  return result;
+}
+
+Id Module::emit_typed(spv::Op op, Id result_type, std::vector<Id> operands) {
+  const Id result = createOp(op, result_type, operands);
+  if (is_float_arithmetic(op) && !options_.contraction) {
+    addDecoration(result, spv::DecorationNoContraction);
+  }
+  return result;
+}
+
+Id Module::emit(spv::Op op, Scalar result, std::initializer_list<Id> operands) {
+  return emit_typed(op, type(result), operands);
+}
+
+Id Module::select(Scalar result, Id condition, Id yes, Id no) {
+  return emit(spv::OpSelect, result, {condition, yes, no});
+}
+
+Id Module::glsl(GLSLstd450 function, Scalar result, std::initializer_list<Id> operands) {
+  const Id id = createBuiltinCall(type(result), glsl_, function, operands);
+  if (function == GLSLstd450Fma && !options_.contraction) {
+    addDecoration(id, spv::DecorationNoContraction);
+  }
+  return id;
+}
+
+void Module::branch(spv::Block& to) {
+  if (!here().isTerminated()) createBranch(&to);
+}
+
+void Module::branch_if(Id condition, spv::Block& yes, spv::Block& no) {
+  createConditionalBranch(condition, &yes, &no);
+}
+
+void Module::begin_selection(spv::Block& merge) {
+  createSelectionMerge(&merge, spv::SelectionControlMaskNone);
+}
+
+void Module::begin_loop(spv::Block& merge, spv::Block& next, unsigned control) {
+  createLoopMerge(&merge, &next, control, {});
+}
+
+Id Module::part_of(spv::StorageClass storage, Id variable, Id part,
+                   std::initializer_list<Id> path) {
+  std::vector<Id> operands{variable};
+  operands.insert(operands.end(), path);
+  return createOp(spv::OpAccessChain, makePointer(storage, part), operands);
+}
+
+Id Module::global(spv::StorageClass storage, Id type, const char* name) {
+  const Id id = createVariable(spv::NoPrecision, storage, type, name);
+  interface_.push_back(id);
+  return id;
+}
+
+Id Module::built_in3(spv::BuiltIn which, const char* name) {
+  const Id id = global(spv::StorageClassInput, makeVectorType(makeUintType(32), 3), name);
+  addDecoration(id, spv::DecorationBuiltIn, which);
+  return id;
+}
+
+Id Module::built_in(spv::BuiltIn which, const char* name) {
+  const Id id = global(spv::StorageClassInput, makeUintType(32), name);
+  addDecoration(id, spv::DecorationBuiltIn, which);
+  return id;
+}
+
+void Module::float_controls() {
+  const auto ask = [&](const FloatControls& controls, int width) {
+    const auto mode = [&](bool there, spv::Capability capability, spv::ExecutionMode execution) {
+      if (!there) return;
+      addCapability(capability);
+      addExecutionMode(main_, execution, width);
+    };
+    mode(controls.denormals, spv::CapabilityDenormPreserve, spv::ExecutionModeDenormPreserve);
+    mode(controls.signed_zero_inf_nan, spv::CapabilitySignedZeroInfNanPreserve,
+         spv::ExecutionModeSignedZeroInfNanPreserve);
+    mode(controls.round_to_even, spv::CapabilityRoundingModeRTE, spv::ExecutionModeRoundingModeRTE);
+  };
+  ask(options_.f32, 32);
+  ask(options_.f64, 64);
+}
+
+void Module::end() {
+  if (!here().isTerminated()) makeReturn(true);
+}
+
+std::vector<std::uint32_t> Module::finish() {
+  end();
+  float_controls();
+  spv::Instruction* entry = addEntryPoint(spv::ExecutionModelGLCompute, main_, "main");
+  for (const Id id : interface_) entry->addIdOperand(id);
+  std::vector<std::uint32_t> words;
+  dump(words);
+  return words;
+}
+
+}  // namespace salvo::codegen::spirv

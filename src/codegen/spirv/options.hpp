@@ -1,0 +1,32 @@
+// What a SPIR-V module may use of the device it is made for.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace salvo::codegen::spirv {
+
+/// Floating-point behaviour of one width that a device lets a module ask for.
+struct FloatControls {
+  bool denormals = false;           // keeps denormal values
+  bool signed_zero_inf_nan = false; // respects -0, infinities and NaN
+  bool round_to_even = false;
+};
+
+struct Options {
+  std::uint32_t push_constant_bytes = 128;  // W37
+  FloatControls f32;
+  FloatControls f64;
+  bool f64_arithmetic = true;
+  /// The device's own Fma rounds once. Where it does not, f32 ones are computed in f64.
+  bool fma_rounds_once = false;
+  /// Division and square root of f32 are correctly rounded. Where not, they are computed in f64.
+  bool exact_divide_sqrt = false;
+  std::uint32_t warp_size = 32;
+  bool small_global = true;   // 8- and 16-bit elements in spans
+  bool small_shared = true;   // and in shared memory
+  bool float_atomics = false;  // add on f32 in global memory is one instruction
+  bool contraction = false;    // mode `device` of W50
+};
+
+}  // namespace salvo::codegen::spirv
