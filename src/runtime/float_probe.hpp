@@ -7,7 +7,7 @@
 
 namespace salvo::runtime {
 
-/// Compiles and runs two small kernels. The device's issue lock is held. Throws what the driver
+/// Compiles and runs three small kernels. The device's issue lock is held. Throws what the driver
 /// throws.
 FloatProbe measure_floats(DeviceState& device);
 
