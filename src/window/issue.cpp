@@ -60,6 +60,7 @@ void LaunchWindow::recycle(DeviceWindow& window, std::vector<std::unique_ptr<Gro
     group->members.clear();
     window.spare_groups.push_back(std::move(group));
   }
+  window.unissued.fetch_sub(static_cast<std::uint32_t>(groups.size()), std::memory_order_release);
 }
 
 void LaunchWindow::issue_groups(runtime::DeviceState& device,
@@ -69,6 +70,7 @@ void LaunchWindow::issue_groups(runtime::DeviceState& device,
 }
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
+  if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard issue(device.issue_lock());
   issue_groups(device, detach(window_of(device), std::numeric_limits<std::ptrdiff_t>::max()),
                failures);

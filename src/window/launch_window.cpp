@@ -15,6 +15,11 @@
 namespace salvo::window {
 namespace {
 
+/// Spelled out, because comparing arrays calls memcmp.
+bool same(const runtime::Dim3& a, const runtime::Dim3& b) noexcept {
+  return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
 /// R5: out of memory says what is in use besides what was asked for.
 Error with_memory_words(const Error& failure, runtime::DeviceState& device) {
   if (failure.code() != Errc::out_of_memory) return failure;
@@ -66,7 +71,7 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
 Reason LaunchWindow::why_not_joined(const Call& call, const Group& group) const {
   const HeldLaunch& first = *group.members.front();
   if (first.kernel->horizontal_refusal != Reason::none) return first.kernel->horizontal_refusal;
-  if (first.shape.block != call.shape.block) return Reason::block_differs;
+  if (!same(first.shape.block, call.shape.block)) return Reason::block_differs;
   if (first.shape.grid[1] != call.shape.grid[1] || first.shape.grid[2] != call.shape.grid[2]) {
     return Reason::grid_differs;
   }
@@ -127,6 +132,7 @@ Group& LaunchWindow::new_group(DeviceWindow& window) {
   group->members.reserve(group->members.size() + 1);
   window.groups.push_back(std::move(group));
   window.groups.back()->sequence = ++window.last_sequence;
+  window.unissued.fetch_add(1, std::memory_order_relaxed);
   return *window.groups.back();
 }
 
@@ -278,24 +284,29 @@ void LaunchWindow::bring_to_device(const Call& call) {
 
 void LaunchWindow::run_now(const Call& call) {
   issue_all();  // W7
-  HeldLaunch launch;
+  const auto current = [&] {
+    return std::ranges::all_of(call.arguments, [&](const auto& argument) {
+      return !argument.storage || argument.storage->current_on(call.device);
+    });
+  };
   for (;;) {
-    bring_to_device(call);
+    if (!current()) bring_to_device(call);
     const std::lock_guard issue(call.device.issue_lock());
+    HeldLaunch& launch = call.window.immediate;
     try {
-      if (!upload(call)) continue;  // another thread moved a vector away
-      {
-        const std::lock_guard lock(call.window.lock);
-        capture(call, launch);
-      }
+      // Another thread may have moved a vector away, or written it on the host, meanwhile.
+      if (!current() && !upload(call)) continue;
+      capture(call, launch);
       launch_single(call.device, launch);
     } catch (...) {
+      launch.reset();
       throw CallFailed{current_failure()};
     }
     Counters::raise(counters_.issued);
     for (const Access& access : launch.accesses) {
       if (access.writes) access.storage->mark_device_newer();
     }
+    launch.reset();
     return;
   }
 }

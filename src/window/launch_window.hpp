@@ -65,11 +65,15 @@ class LaunchWindow final : public runtime::HeldWork {
     mutable std::mutex lock;
     std::vector<std::unique_ptr<Group>> groups;  // by sequence
     std::uint64_t last_sequence = 0;
+    /// Groups held, or taken out by a thread that has yet to issue them; read without a lock to
+    /// see that there is nothing to issue and nobody to wait for.
+    std::atomic<std::uint32_t> unissued{0};
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
     // Guarded by the issue lock:
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
+    HeldLaunch immediate;                      // the launch that runs at once
     bool closed = false;       // the exit flush is over
     bool unsubmitted = false;  // launched, not yet submitted
   };
