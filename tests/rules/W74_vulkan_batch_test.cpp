@@ -60,7 +60,7 @@ class VulkanRules : public testing::Test {
   void launch(runtime::Executable& code, Buffer on, std::uint64_t first = 0,
               Touch touch = Touch::read_write, runtime::Queue* queue = nullptr) {
     const Argument arguments[] = {
-        {.buffer = on, .touch = touch, .byte_offset = first * 4, .length = kCount}};
+        {.buffer = on, .byte_offset = first * 4, .length = kCount, .touch = touch}};
     driver_->launch(queue ? *queue : driver_->queue(), code, {{1, 1, 1}, {kCount, 1, 1}, 0},
                     arguments);
   }
