@@ -9,6 +9,7 @@
 #include "codegen/spirv/layout.hpp"
 #include "salvo/salvo.hpp"
 #include "unit/kernel_shapes.hpp"
+#include "unit/vulkan_validation.hpp"
 
 namespace salvo::tests {
 namespace {
@@ -26,7 +27,7 @@ class VulkanRules : public testing::Test {
  protected:
   /// A device that submits `batch` launches at a time.
   void open(std::uint32_t batch) {
-    auto backend = backends::vulkan::make_backend(Settings{.batch = batch, .validation = true});
+    auto backend = backends::vulkan::make_backend(Settings{.batch = batch, .validation = test::vulkan_validation()});
     auto devices = backend->open();
     if (devices.empty()) GTEST_SKIP() << backend->unavailable()->reason;
     driver_ = std::move(devices.front());
@@ -303,7 +304,7 @@ struct Windowed {
     RuntimeOptions options;
     options.built_in_backends = false;
     options.environment = [](const char*) { return nullptr; };
-    options.backends.push_back(backends::vulkan::make_backend(Settings{.validation = true}));
+    options.backends.push_back(backends::vulkan::make_backend(Settings{.validation = test::vulkan_validation()}));
     runtime.emplace(std::move(options));
     runtime->window().set_cpu_devices(true);
     runtime->window().set_planner(Planner::always);
