@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "runtime/backend_names.hpp"
 #include "salvo/error.hpp"
@@ -17,11 +18,30 @@ namespace {
                                                  variable.name, variable.current, variable.values));
 }
 
+std::uint32_t number(const EnvironmentVariable& variable, std::uint32_t most,
+                     std::uint32_t fallback) {
+  const std::string& text = variable.current;
+  if (text.empty()) return fallback;
+  std::uint32_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < 1 || value > most) {
+    refuse(variable);
+  }
+  return value;
+}
+
 bool flag(const EnvironmentVariable& variable, bool fallback) {
   if (variable.current.empty()) return fallback;
   if (variable.current == "1") return true;
   if (variable.current == "0") return false;
   refuse(variable);
+}
+
+/// As the XDG base directory specification has it: a relative path counts as unset.
+std::string default_cache_folder(const std::string& user_cache, const std::string& home) {
+  if (user_cache.starts_with('/')) return user_cache + "/salvo";
+  if (home.starts_with('/')) return home + "/.cache/salvo";
+  return {};
 }
 
 }  // namespace
@@ -51,7 +71,14 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   }
   disk_cache = flag(add("SALVO_DISK_CACHE", "0, 1", "keeps compiled kernels on disk (default 1)"),
                     true);
-  cache_dir = add("SALVO_CACHE_DIR", "a folder", "where compiled kernels are kept").current;
+  cache_dir = add("SALVO_CACHE_DIR", "a folder",
+                  "where they are kept (default salvo/ in the user's cache folder)")
+                  .current;
+  const auto size = add("SALVO_CACHE_SIZE", "1 to 1048576", "most MiB they may take (default 512)");
+  cache_bytes = std::uint64_t{number(size, 1'048'576, 512)} << 20U;
+  const auto user_cache = add("XDG_CACHE_HOME", "a folder", "the user's cache folder").current;
+  const auto home = add("HOME", "a folder", "holds .cache/, if XDG_CACHE_HOME is not set").current;
+  if (cache_dir.empty()) cache_dir = default_cache_folder(user_cache, home);
   trace_file = add("SALVO_TRACE", "a file to write", "writes a timeline in the Chrome trace format")
                    .current;
 
