@@ -1,5 +1,5 @@
-// Time of the first launch in a new process, on every device that compiles: nothing kept on disk, all
-// kept, and Salvo's disk cache alone. Starts itself once a measurement.
+// Time of the first launch in a new process, on every device that compiles: nothing kept on disk,
+// all kept, and Salvo's disk cache alone. Starts itself once a measurement.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -42,7 +42,8 @@ auto adam() {
 int measure(const std::string& id) {
   const salvo::Device device = salvo::Device::get(id);
   const auto kernel = adam();
-  const salvo::Vector<float> weight(kCount, 1.0f), gradient(kCount, 0.5f), mean(kCount), square(kCount);
+  const salvo::Vector<float> weight(kCount, 1.0f), gradient(kCount, 0.5f), mean(kCount),
+      square(kCount);
   const auto before = std::chrono::steady_clock::now();
   device.launch(kernel, salvo::over(kCount), weight, gradient, mean, square, 0.01f, kCount);
   device.synchronize();
@@ -53,8 +54,8 @@ int measure(const std::string& id) {
 
 // The milliseconds that a new process measures.
 double first_launch(const std::string& id) {
-  const std::string command = fmt::format("'{}' --measure '{}'",
-                                          fs::read_symlink("/proc/self/exe").string(), id);
+  const std::string command =
+      fmt::format("'{}' --measure '{}'", fs::read_symlink("/proc/self/exe").string(), id);
   const std::unique_ptr<FILE, int (*)(FILE*)> process(popen(command.c_str(), "r"), pclose);
   double milliseconds = 0;
   if (!process || std::fscanf(process.get(), "%lf", &milliseconds) != 1) {
@@ -115,7 +116,7 @@ int main(int argc, char** argv) {
     const double cold = folders.measure(device.id(), false, false);
     const double warm = folders.measure(device.id(), true, true);
     const double salvo_warm = folders.measure(device.id(), true, false);
-    fmt::print("{:<16} {:>10.2f} {:>10.2f} {:>10.1f} {:>10.2f} {:>12.1f}\n", device.id(), cold, warm,
-               cold / warm, salvo_warm, cold / salvo_warm);
+    fmt::print("{:<16} {:>10.2f} {:>10.2f} {:>10.1f} {:>10.2f} {:>12.1f}\n", device.id(), cold,
+               warm, cold / warm, salvo_warm, cold / salvo_warm);
   }
 }

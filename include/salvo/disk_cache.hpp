@@ -9,9 +9,10 @@ namespace salvo {
 
 /// What became of kernels that were looked for on disk. hits + misses + rejected are all look-ups.
 struct DiskCacheCounts {
-  std::uint64_t hits = 0;        // loaded instead of compiled
-  std::uint64_t misses = 0;      // not there
-  std::uint64_t rejected = 0;    // there, but damaged, made for something else or refused by the driver
+  std::uint64_t hits = 0;    // loaded instead of compiled
+  std::uint64_t misses = 0;  // not there
+  std::uint64_t rejected =
+      0;  // there, but damaged, made for something else or refused by the driver
   std::uint64_t stored = 0;
   std::uint64_t unwritable = 0;  // could not be stored: read-only or full disk
   std::uint64_t evicted = 0;     // removed, least recently used first, to stay under the limit

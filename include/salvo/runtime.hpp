@@ -77,8 +77,8 @@ class Runtime {
   Window& window() noexcept { return window_; }
   Policy& policy() noexcept { return policy_; }
 
-  /// Forgets how kernels are run: generated source, compiled and fused kernels, plans. Issues what is
-  /// held and waits for it first; if that throws, all is forgotten and the error passes on. For
+  /// Forgets how kernels are run: generated source, compiled and fused kernels, plans. Issues what
+  /// is held and waits for it first; if that throws, all is forgotten and the error passes on. For
   /// programs that change an intrinsic they have registered (W72); the disk cache stays, because
   /// what it holds is found by its source.
   void clear_launch_cache();

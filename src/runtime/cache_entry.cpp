@@ -26,7 +26,7 @@ enum Word : std::size_t {
 using Header = std::array<std::uint64_t, word_count>;
 
 struct Part {
-  ir::Digest CacheKey::* digest;
+  ir::Digest CacheKey::*digest;
   CacheLookup differs;
 };
 constexpr std::array kParts{Part{&CacheKey::device, CacheLookup::other_device},
@@ -42,7 +42,9 @@ void put(Header& header, std::size_t at, const ir::Digest& digest) {
   header[at + 1] = digest.low;
 }
 
-ir::Digest get(const Header& header, std::size_t at) { return {header[at], header[at + 1]}; }
+ir::Digest get(const Header& header, std::size_t at) {
+  return {header[at], header[at + 1]};
+}
 
 ir::Digest checksum_of(const Header& header) {
   return ir::hash_bytes(header.data(), header_checksum * sizeof(header[0]));
@@ -62,19 +64,32 @@ ir::Digest digest_of(std::initializer_list<std::string_view> parts) {
 
 std::string_view describe(CacheLookup result) noexcept {
   switch (result) {
-    case CacheLookup::found: return "found";
-    case CacheLookup::absent: return "not there";
-    case CacheLookup::unreadable: return "the file cannot be read";
-    case CacheLookup::not_an_entry: return "the file is no cache entry";
-    case CacheLookup::other_format: return "another file format";
-    case CacheLookup::truncated: return "the file is cut short";
-    case CacheLookup::corrupt: return "the file is damaged";
-    case CacheLookup::other_device: return "made for another device";
-    case CacheLookup::other_driver: return "made with another driver version";
-    case CacheLookup::other_compiler: return "made with another device compiler";
-    case CacheLookup::other_salvo: return "made by another Salvo";
-    case CacheLookup::other_options: return "made with other options";
-    case CacheLookup::other_code: return "made from other code";
+    case CacheLookup::found:
+      return "found";
+    case CacheLookup::absent:
+      return "not there";
+    case CacheLookup::unreadable:
+      return "the file cannot be read";
+    case CacheLookup::not_an_entry:
+      return "the file is no cache entry";
+    case CacheLookup::other_format:
+      return "another file format";
+    case CacheLookup::truncated:
+      return "the file is cut short";
+    case CacheLookup::corrupt:
+      return "the file is damaged";
+    case CacheLookup::other_device:
+      return "made for another device";
+    case CacheLookup::other_driver:
+      return "made with another driver version";
+    case CacheLookup::other_compiler:
+      return "made with another device compiler";
+    case CacheLookup::other_salvo:
+      return "made by another Salvo";
+    case CacheLookup::other_options:
+      return "made with other options";
+    case CacheLookup::other_code:
+      return "made from other code";
   }
   return "unknown";
 }

@@ -77,8 +77,8 @@ void make_folder(const std::filesystem::path& folder) {
 /// The counts' file: magic number, the counts, a checksum.
 using SharedCounts = std::array<std::uint64_t, 8>;
 constexpr std::uint64_t kCountsMagic = 0x53544E554F434C53;
-constexpr std::array kCounted{&DiskCacheCounts::hits,   &DiskCacheCounts::misses,
-                              &DiskCacheCounts::rejected, &DiskCacheCounts::stored,
+constexpr std::array kCounted{&DiskCacheCounts::hits,       &DiskCacheCounts::misses,
+                              &DiskCacheCounts::rejected,   &DiskCacheCounts::stored,
                               &DiskCacheCounts::unwritable, &DiskCacheCounts::evicted};
 static_assert(kCounted.size() + 2 == std::tuple_size_v<SharedCounts>);
 
@@ -118,7 +118,7 @@ bool write_file_atomically(const std::filesystem::path& path, std::span<const st
   const std::filesystem::path temporary = temporary_name(path);
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL;
   constexpr mode_t kMode = S_IRUSR | S_IWUSR;
-  if (struct stat status {}; ::stat(path.parent_path().c_str(), &status) != 0) {
+  if (struct stat status{}; ::stat(path.parent_path().c_str(), &status) != 0) {
     make_folder(path.parent_path());
   }
   Descriptor file(temporary, kFlags, kMode);

@@ -58,9 +58,9 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// Source for the device compiler, counted.
   Program translate(const ir::Kernel& kernel, const TranslateOptions& options);
 
-  /// The compiled form of a kernel, loaded from disk or built at its first use. Building is serialised per device; that a
-  /// kernel does not compile is remembered and thrown again. `digest` is that of `kernel`.
-  /// `program` is the kernel's, if the caller has translated it already.
+  /// The compiled form of a kernel, loaded from disk or built at its first use. Building is
+  /// serialised per device; that a kernel does not compile is remembered and thrown again. `digest`
+  /// is that of `kernel`. `program` is the kernel's, if the caller has translated it already.
   Executable& executable(const ir::Kernel& kernel, const ir::Digest& digest,
                          const TranslateOptions& options, const Program* program = nullptr);
   /// Lets the next use of a kernel that failed to build try again.

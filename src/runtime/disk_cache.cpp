@@ -30,8 +30,7 @@ constexpr auto kTemporaryLife = std::chrono::hours(1);
 /// Whether a file's name is one that this cache gives: it may live in a folder with other things.
 bool is_named_by_cache(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.size() > kNameDigits &&
-         name.find_first_not_of("0123456789abcdef") == kNameDigits &&
+  return name.size() > kNameDigits && name.find_first_not_of("0123456789abcdef") == kNameDigits &&
          std::string_view(name).substr(kNameDigits).starts_with(kEntrySuffix);
 }
 
@@ -181,7 +180,8 @@ void DiskCache::clear() {
     std::error_code failed;
     fs::remove(path, failed);
     if (failed && failed != std::errc::not_a_directory) {  // then there is no such file either
-      throw Error(Errc::io, fmt::format("{} cannot be removed: {}", path.string(), failed.message()));
+      throw Error(Errc::io,
+                  fmt::format("{} cannot be removed: {}", path.string(), failed.message()));
     }
   }
   const std::lock_guard lock(lock_);
@@ -189,7 +189,7 @@ void DiskCache::clear() {
   unsaved_ = {};
 }
 
-void DiskCache::count(std::uint64_t DiskCacheCounts::* which, std::uint64_t more) noexcept {
+void DiskCache::count(std::uint64_t DiskCacheCounts::*which, std::uint64_t more) noexcept {
   const std::lock_guard lock(lock_);
   counts_.*which += more;
   unsaved_.*which += more;

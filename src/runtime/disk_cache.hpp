@@ -37,8 +37,8 @@ class DiskCache {
   /// Keeps `binary`, replacing what is there; an empty one is not kept. Evicts if need be.
   void store(const CacheKey& key, std::span<const std::byte> binary) noexcept;
 
-  /// Removes entries, what crashed writers left, and the counts of all processes. Other files in the
-  /// folder stay. Throws Errc::io, naming what could not be removed.
+  /// Removes entries, what crashed writers left, and the counts of all processes. Other files in
+  /// the folder stay. Throws Errc::io, naming what could not be removed.
   void clear();
 
   const std::filesystem::path& folder() const noexcept { return folder_; }
@@ -48,7 +48,7 @@ class DiskCache {
  private:
   struct Listing;
   std::filesystem::path path_of(const CacheKey& key) const;
-  void count(std::uint64_t DiskCacheCounts::* which, std::uint64_t more = 1) noexcept;
+  void count(std::uint64_t DiskCacheCounts::*which, std::uint64_t more = 1) noexcept;
   void make_room(std::uint64_t added);
 
   const std::filesystem::path folder_;

@@ -1,5 +1,5 @@
-// Launches two kernels on every device that compiles, and tells what was built and what they computed.
-// SPDX-License-Identifier: MIT
+// Launches two kernels on every device that compiles, and tells what was built and what they
+// computed. SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -37,7 +37,8 @@ int main() {
   }
   const salvo::Device& device = devices.front();
   std::vector<float> start(kCount);
-  for (int i = 0; i < kCount; ++i) start[static_cast<std::size_t>(i)] = 0.01f * static_cast<float>(i);
+  for (int i = 0; i < kCount; ++i)
+    start[static_cast<std::size_t>(i)] = 0.01f * static_cast<float>(i);
   const salvo::Vector<float> x(start);
   device.launch(polynomial(), salvo::over(kCount), x, kCount);
   device.launch(quotient(), salvo::over(kCount), x, kCount);

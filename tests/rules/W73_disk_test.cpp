@@ -66,9 +66,7 @@ class W73Disk : public ::testing::Test {
     return all;
   }
   /// The result of both kernels without any cache.
-  std::vector<float> expected() {
-    return run({}, false, {{"SALVO_DISK_CACHE", "0"}}).result;
-  }
+  std::vector<float> expected() { return run({}, false, {{"SALVO_DISK_CACHE", "0"}}).result; }
 
   TemporaryFolder folder;
   std::function<void(FakeControl&)> prepare{};
@@ -181,7 +179,8 @@ TEST_F(W73Disk, W73_TheFolderIsFoundByTheEnvironment) {
   EXPECT_EQ(report({}).folder, "");
   EXPECT_EQ(report({{"HOME", "/nowhere"}}).folder, "/nowhere/.cache/salvo");
   EXPECT_EQ(report({{"HOME", "/nowhere"}, {"XDG_CACHE_HOME", "/c"}}).folder, "/c/salvo");
-  EXPECT_EQ(report({{"HOME", "/nowhere"}, {"XDG_CACHE_HOME", "c"}}).folder, "/nowhere/.cache/salvo");
+  EXPECT_EQ(report({{"HOME", "/nowhere"}, {"XDG_CACHE_HOME", "c"}}).folder,
+            "/nowhere/.cache/salvo");
   EXPECT_EQ(report({{"HOME", "/nowhere"}, {"SALVO_CACHE_DIR", "/own"}}).folder, "/own");
   EXPECT_EQ(report({{"SALVO_CACHE_DIR", "own"}}).folder, fs::absolute("own").string());
   EXPECT_EQ(report({{"HOME", "/nowhere"}}).most_bytes, std::uint64_t{512} << 20U);

@@ -30,7 +30,8 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 class CacheEntry : public testing::Test {
  protected:
   const CacheKey key = key_of("kernel void k() {}");
-  const std::vector<std::byte> binary = bytes_of("machine code of some length, not a multiple of 8");
+  const std::vector<std::byte> binary =
+      bytes_of("machine code of some length, not a multiple of 8");
   const std::vector<std::byte> file = encode_entry(key, binary);
 
   static CacheLookup result(const CacheKey& wanted, std::span<const std::byte> bytes) {
@@ -81,7 +82,7 @@ TEST_F(CacheEntry, OfAnotherFormatIsRefusedHoweverItGoesOn) {
 }
 
 TEST_F(CacheEntry, TellsWhichPartOfTheKeyDiffers) {
-  const auto differing = [&](ir::Digest CacheKey::* part) {
+  const auto differing = [&](ir::Digest CacheKey::*part) {
     CacheKey other = key;
     (other.*part).low ^= 1;
     EXPECT_NE(entry_name(other), entry_name(key));

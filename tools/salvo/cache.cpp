@@ -16,16 +16,11 @@ namespace salvo::tool {
 namespace {
 
 nlohmann::json json_of(const DiskCacheReport& cache) {
-  return {{"enabled", cache.enabled},
-          {"folder", cache.folder},
-          {"entries", cache.entries},
-          {"bytes", cache.bytes},
-          {"most_bytes", cache.most_bytes},
-          {"hits", cache.ever.hits},
-          {"misses", cache.ever.misses},
-          {"rejected", cache.ever.rejected},
-          {"stored", cache.ever.stored},
-          {"unwritable", cache.ever.unwritable},
+  return {{"enabled", cache.enabled},       {"folder", cache.folder},
+          {"entries", cache.entries},       {"bytes", cache.bytes},
+          {"most_bytes", cache.most_bytes}, {"hits", cache.ever.hits},
+          {"misses", cache.ever.misses},    {"rejected", cache.ever.rejected},
+          {"stored", cache.ever.stored},    {"unwritable", cache.ever.unwritable},
           {"evicted", cache.ever.evicted}};
 }
 
