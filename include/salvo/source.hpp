@@ -28,7 +28,7 @@ class Executable;
 struct Source {
   std::string language;  // "OpenCL C", "CUDA C", "HIP", "MSL", "GLSL", "SPIR-V" or "PTX"
   std::string code;
-  std::string entry;                    // the kernel's name in the code
+  std::string entry;                      // the kernel's name in the code
   std::vector<std::string> options = {};  // for the device's compiler
 
   /// Reads a file whose extension says its language: .cl, .cu, .hip, .metal, .comp, .spv or .ptx.
@@ -44,8 +44,7 @@ SourceArgument source_argument(const VectorView<T>& vector) {
   return {vector.argument(), true, 0};
 }
 template <class T>
-  requires is_scalar<T>
-SourceArgument source_argument(T value) {
+requires is_scalar<T> SourceArgument source_argument(T value) {
   return {{nullptr, 0, 0, bits_of(value), false}, false, sizeof(T)};
 }
 
@@ -58,9 +57,9 @@ void launch(const std::shared_ptr<runtime::DeviceState>& device, const std::stri
 
 }  // namespace detail
 
-/// Compiles, once per device, and launches. Arguments are vectors and views, passed as pointers, and
-/// scalars of the parameters' exact types. Throws Errc::compile_failed with the compiler's words in
-/// `log()`, Errc::unsupported for a language that the backend does not compile, and
+/// Compiles, once per device, and launches. Arguments are vectors and views, passed as pointers,
+/// and scalars of the parameters' exact types. Throws Errc::compile_failed with the compiler's
+/// words in `log()`, Errc::unsupported for a language that the backend does not compile, and
 /// Errc::invalid_argument for arguments that the kernel does not take, as far as the driver tells.
 template <class... A>
 void run_source(const Device& device, const Source& source, const Dims& dims,
@@ -92,7 +91,7 @@ class RawKernel {
     set_argument(index, {detail::source_argument(vector), vector.storage()});
   }
   template <class T>
-    requires detail::is_scalar<T>
+  requires detail::is_scalar<T>
   void set(std::size_t index, T value) {
     set_argument(index, {detail::source_argument(value), {}});
   }

@@ -114,7 +114,9 @@ class Pinned {
 
   std::size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
-  T* data() const noexcept { return memory_ ? static_cast<T*>(detail::data_of(*memory_)) : nullptr; }
+  T* data() const noexcept {
+    return memory_ ? static_cast<T*>(detail::data_of(*memory_)) : nullptr;
+  }
   T& operator[](std::size_t index) const {
     if (index >= count_) detail::index_out_of_range(index, count_);
     return data()[index];
@@ -193,10 +195,11 @@ void copy_to_host(const VectorView<T>& from, std::size_t first,
 template <class T>
 void copy(const VectorView<T>& from, std::size_t from_first, const VectorView<T>& to,
           std::size_t to_first, std::size_t count) {
-  detail::copy(detail::byte_range(from, from_first, count), detail::byte_range(to, to_first, count));
+  detail::copy(detail::byte_range(from, from_first, count),
+               detail::byte_range(to, to_first, count));
 }
-/// The same as work of a stream, on its device: it returns at once. Overlapping ranges of one vector
-/// throw Errc::invalid_argument.
+/// The same as work of a stream, on its device: it returns at once. Overlapping ranges of one
+/// vector throw Errc::invalid_argument.
 template <class T>
 void copy(const Stream& stream, const VectorView<T>& from, std::size_t from_first,
           const VectorView<T>& to, std::size_t to_first, std::size_t count) {
@@ -272,11 +275,11 @@ namespace detail {
 DeviceMemory device_memory(const DevicePtr& device, const CallArgument& vector);
 }
 
-/// Hands out a vector's device memory, current, when all work on the device is done (W24). From here
-/// on launches that touch the vector are not held. The device's copy counts as written: the host
-/// reads it back at the next use. After later writes from outside call it again before the host
-/// reads. The memory stays where it is until the vector is used on another device, freed there or
-/// gone. Throws Errc::invalid_argument for an empty vector.
+/// Hands out a vector's device memory, current, when all work on the device is done (W24). From
+/// here on launches that touch the vector are not held. The device's copy counts as written: the
+/// host reads it back at the next use. After later writes from outside call it again before the
+/// host reads. The memory stays where it is until the vector is used on another device, freed there
+/// or gone. Throws Errc::invalid_argument for an empty vector.
 template <class T>
 DeviceMemory device_memory(const Device& device, const VectorView<T>& vector) {
   return detail::device_memory(device.state(), vector.argument());

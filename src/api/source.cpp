@@ -79,34 +79,33 @@ void launch(const std::shared_ptr<runtime::DeviceState>& device, const std::stri
             runtime::Executable& executable, const Dims& dims,
             std::span<const SourceArgument> arguments, runtime::StreamState* stream) {
   if (stream && stream->device() != device) {
-    throw failure_of(Errc::invalid_argument, "launch", entry,
-                     fmt::format("a kernel of {} on a stream of {}", device->id(),
-                                 stream->device()->id()),
-                     &dims.where());
+    throw failure_of(
+        Errc::invalid_argument, "launch", entry,
+        fmt::format("a kernel of {} on a stream of {}", device->id(), stream->device()->id()),
+        &dims.where());
   }
-  api::window_of(*device).submit(
-      *device, window::SourceLaunch{entry, executable, dims, arguments, stream});
+  api::window_of(*device).submit(*device,
+                                 window::SourceLaunch{entry, executable, dims, arguments, stream});
 }
 
 }  // namespace detail
 
 RawKernel::RawKernel(const Device& device, const Source& source, std::source_location where)
-    : device_(device),
-      entry_(source.entry),
-      code_(detail::compile(device.state(), source, where)) {
+    : device_(device), entry_(source.entry), code_(detail::compile(device.state(), source, where)) {
   if (const auto parameters = code_->source_parameters()) arguments_.resize(parameters->size());
 }
 
 void RawKernel::set_argument(std::size_t index, Argument argument) {
-  // Where the driver does not say how many there are, more than any kernel takes is still a mistake.
+  // Where the driver does not say how many there are, more than any kernel takes is still a
+  // mistake.
   constexpr std::size_t kMost = 1024;
   const auto parameters = code_->source_parameters();
   if (index >= (parameters ? parameters->size() : kMost)) {
     throw failure_of(
         Errc::invalid_argument, "set argument", entry_,
-        parameters ? fmt::format("there is no argument {}; the kernel takes {}", index,
-                                 parameters->size())
-                   : fmt::format("there is no argument {}; kernels take at most {}", index, kMost));
+        parameters
+            ? fmt::format("there is no argument {}; the kernel takes {}", index, parameters->size())
+            : fmt::format("there is no argument {}; kernels take at most {}", index, kMost));
   }
   if (index >= arguments_.size()) arguments_.resize(index + 1);
   arguments_[index] = std::move(argument);

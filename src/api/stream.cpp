@@ -39,7 +39,9 @@ Stream Stream::default_of(const Device& device) {
   return Stream(std::make_shared<runtime::StreamState>(device.state()));
 }
 
-Device Stream::device() const { return Device(state_->device()); }
+Device Stream::device() const {
+  return Device(state_->device());
+}
 
 void Stream::synchronize() const {
   runtime::DeviceState& device = *state_->device();

@@ -1,5 +1,5 @@
-// Moving data by hand: each call issues what is held, then moves bytes in the vectors' states (W19).
-// SPDX-License-Identifier: MIT
+// Moving data by hand: each call issues what is held, then moves bytes in the vectors' states
+// (W19). SPDX-License-Identifier: MIT
 #include "salvo/transfer.hpp"
 
 #include <array>
@@ -13,7 +13,9 @@
 
 namespace salvo {
 
-void flush(const Device& device) { api::window_of(*device.state()).flush(*device.state()); }
+void flush(const Device& device) {
+  api::window_of(*device.state()).flush(*device.state());
+}
 
 namespace detail {
 namespace {
@@ -188,14 +190,15 @@ void release_host(HostMemoryPtr memory, bool registered) {
   if (!memory) return;
   api::flushed(*memory->device());
   if (memory->is_registered() != registered) {
-    throw Error(Errc::invalid_argument, registered
-                                            ? "unregister_host of memory from alloc_pinned"
-                                            : "free_pinned of memory from register_host");
+    throw Error(Errc::invalid_argument, registered ? "unregister_host of memory from alloc_pinned"
+                                                   : "free_pinned of memory from register_host");
   }
   memory->finish();
 }
 
-void* data_of(const runtime::HostMemory& memory) noexcept { return memory.block().data; }
+void* data_of(const runtime::HostMemory& memory) noexcept {
+  return memory.block().data;
+}
 
 void launch_overwriting(const DevicePtr& device, const std::shared_ptr<KernelRecord>& kernel,
                         const Dims& dims, std::span<CallArgument> arguments,

@@ -3,6 +3,7 @@
 #include "runtime/stream_order.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace salvo::runtime {
@@ -55,8 +56,17 @@ void StreamOrder::submit_all() {
 
 void StreamOrder::finish_all() {
   submit_all();  // all of them start before the first is waited for
-  for (auto& [name, stream] : streams_) driver_.finish(*stream.queue);
-  driver_.finish(driver_.queue());
+  std::exception_ptr failure;
+  const auto finish = [&](Queue& queue) {
+    try {
+      driver_.finish(queue);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();  // the others are waited for all the same
+    }
+  };
+  for (auto& [name, stream] : streams_) finish(*stream.queue);
+  finish(driver_.queue());
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace salvo::runtime

@@ -1,5 +1,5 @@
-// Launches of code that the user brought: checked as far as its compiler tells, never held (R9, R10).
-// SPDX-License-Identifier: MIT
+// Launches of code that the user brought: checked as far as its compiler tells, never held (R9,
+// R10). SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,9 +42,9 @@ void check(const SourceLaunch& launch) {
     const detail::SourceArgument& given = launch.arguments[i];
     const runtime::SourceParameter& wanted = (*taken)[i];
     if (given.is_span == wanted.is_span && (given.is_span || given.bytes == wanted.bytes)) continue;
-    refuse(launch, fmt::format("argument {} is {}; the kernel takes {}", i,
-                               kind_of(given.is_span, given.bytes),
-                               kind_of(wanted.is_span, wanted.bytes)));
+    refuse(launch,
+           fmt::format("argument {} is {}; the kernel takes {}", i,
+                       kind_of(given.is_span, given.bytes), kind_of(wanted.is_span, wanted.bytes)));
   }
 }
 
@@ -59,7 +59,8 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
   if (is_empty(shape)) return;
 
   if (explain_.listening()) {
-    explain_.say({Decision::Kind::window, false, Reason::native_code, launch.name, device.id(), ""});
+    explain_.say(
+        {Decision::Kind::window, false, Reason::native_code, launch.name, device.id(), ""});
   }
   Counters::raise(counters_.submitted);
   counters_.refuse(Reason::native_code);

@@ -127,8 +127,8 @@ class FakeDevice final : public runtime::DeviceDriver {
     for (const ir::Parameter& parameter : kernel.parameters) {
       cost.bytes += parameter.is_span ? 16 : 8;
       cost.slots += parameter.is_span ? 2 : 1;
-      cost.push_constant_bytes += parameter.is_span ? 4 : static_cast<std::uint32_t>(
-                                                               ir::size_of(parameter.type));
+      cost.push_constant_bytes +=
+          parameter.is_span ? 4 : static_cast<std::uint32_t>(ir::size_of(parameter.type));
     }
     return cost;
   }
@@ -145,9 +145,9 @@ class FakeDevice final : public runtime::DeviceDriver {
       details.log = "line 1: " + source.code;
       throw Error(std::move(details));
     }
-    auto made = std::make_unique<FakeExecutable>(
-        inner_->build(*kernel, inner_->translate(*kernel, {}), {}), source.entry,
-        properties_.max_threads_per_block);
+    auto made =
+        std::make_unique<FakeExecutable>(inner_->build(*kernel, inner_->translate(*kernel, {}), {}),
+                                         source.entry, properties_.max_threads_per_block);
     if (options_.tells_parameters) {
       made->parameters.emplace();
       for (const ir::Parameter& parameter : kernel->parameters) {
@@ -181,16 +181,14 @@ class FakeDevice final : public runtime::DeviceDriver {
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
             std::size_t bytes) override {
     note({Driver::read, "", {}, bytes}, &queue);
-    give(queue,
-         [=, this] { inner_->read(inner_->queue(), target, from, offset, bytes); });
+    give(queue, [=, this] { inner_->read(inner_->queue(), target, from, offset, bytes); });
     run(queue);
   }
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override {
     note({Driver::copy, "", {}, bytes}, &queue);
-    give(queue, [=, this] {
-      inner_->copy(inner_->queue(), to, to_offset, from, from_offset, bytes);
-    });
+    give(queue,
+         [=, this] { inner_->copy(inner_->queue(), to, to_offset, from, from_offset, bytes); });
   }
   void submit(runtime::Queue& queue) override { note({Driver::submit, "", {}, 0}, &queue); }
   void finish(runtime::Queue& queue) override {
@@ -317,8 +315,8 @@ class FakeBackend final : public runtime::Backend {
     }
     inner_ = backends::interpreter::make_backend();
     for (std::uint32_t i = 0; i < options_.devices; ++i) {
-      devices.push_back(std::make_unique<FakeDevice>(std::move(inner_->open().front()), control_,
-                                                     options_, i));
+      devices.push_back(
+          std::make_unique<FakeDevice>(std::move(inner_->open().front()), control_, options_, i));
     }
     return devices;
   }

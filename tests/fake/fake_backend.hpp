@@ -94,8 +94,9 @@ struct FakeOptions {
   std::optional<std::string> missing{};
 };
 
-/// Work of queues that were made is done only when something waits for it, as late as the API allows:
-/// what is read too early is wrong every time. Its clock counts launches, a millisecond each.
+/// Work of queues that were made is done only when something waits for it, as late as the API
+/// allows: what is read too early is wrong every time. Its clock counts launches, a millisecond
+/// each.
 std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,
                                                     FakeOptions options = {});
 

@@ -354,11 +354,12 @@ TEST_F(P9Fill, W81_AFillThatFailsLeavesTheVectorAsItWas) {
 }
 
 TEST_F(P9Fill, W81_ALaunchHeldAfterAFillThatFailsSeesTheBytesOfBefore) {
+  fake.window().set_epilogue_enabled(false);
   fill(device, x, 1.0f);
   device.launch(increment, over(kCount), x, kCount);
   fake.control->fail(Driver::launch, 1, "fill");
   EXPECT_THROW(x.read(), Error);
-  EXPECT_TRUE(fake.control->all_faults_struck());
+  EXPECT_EQ(x[42], 43.0f);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // R7: streams are ordered by events; what the library does comes after what streams do.
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <optional>
+#include <thread>
 
 #include "rules/window_fixture.hpp"
 
@@ -22,7 +24,7 @@ class R7Streams : public ::testing::Test {
   Device device = fake.device(0);
   Floats twice = scaled("twice", 2.0f), negate = scaled("negate", -1.0f);
   Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount),
-                z = Vector<float>(kCount);
+                                                     z = Vector<float>(kCount);
 };
 
 TEST_F(R7Streams, R7_AStreamsLaunchesRunInOrder) {
@@ -260,6 +262,33 @@ TEST_F(R7Streams, R7_AStreamLaunchThatTheDriverRefusesLeavesTheOutputAsItWas) {
   EXPECT_THROW(stream.launch(twice, over(kCount), x, sevens, kCount), Error);
   EXPECT_EQ(sevens[0], 7.0f);
   EXPECT_EQ(fake.window().stats().failed, 1U);
+}
+
+TEST_F(R7Streams, R13_ThreadsWithStreamsOfTheirOwnShareADevice) {
+  constexpr int kThreads = 4, kRounds = 20;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const Stream stream(device);
+      Vector<float> own{std::vector<float>(kCount, 1.0f)}, from_stream(kCount), from_none(kCount);
+      const Event point(device);
+      for (int round = 0; round < kRounds; ++round) {
+        const auto start = static_cast<float>(t * kRounds + round);
+        own[0] = start;
+        launch_on(stream, twice, own, from_stream);
+        stream.record(point);
+        device.launch(negate, over(kCount), own, from_none, kCount);
+        if (round % 3 == 0) point.wait();
+        if (from_stream[0] != 2 * start || from_none[0] != -start) ++wrong;
+        Vector<float> brief(kCount);
+        fill(device, brief, start);
+        launch_on(stream, twice, brief, from_stream);  // not ordered, and so not looked at
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

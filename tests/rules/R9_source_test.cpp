@@ -1,8 +1,9 @@
 // R9, R10: code that the program brings, on the recording fake device.
 // SPDX-License-Identifier: MIT
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <optional>
 
 #include "rules/window_fixture.hpp"
 #include "window/kernel_record.hpp"
@@ -13,10 +14,11 @@ namespace {
 /// A compiler that knows two programs and refuses the rest.
 std::optional<ir::Kernel> compile(const runtime::UserSource& source) {
   if (source.code == "scale") {
-    return kernel(source.entry, [](Span<float> from, Span<float> to, Float by, Int n) {
-             auto i = global_thread_id();
-             if_(i < n, [&] { to[i] = from[i] * by; });
-           })
+    return kernel(source.entry,
+                  [](Span<float> from, Span<float> to, Float by, Int n) {
+                    auto i = global_thread_id();
+                    if_(i < n, [&] { to[i] = from[i] * by; });
+                  })
         .record()
         ->kernel;
   }
@@ -41,7 +43,7 @@ class R9Source : public ::testing::Test {
   Source scale{"fake C", "scale", "scale_all"};
   Floats twice = scaled("twice", 2.0f);
   Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount),
-                z = Vector<float>(kCount);
+                                                     z = Vector<float>(kCount);
 };
 
 TEST_F(R9Source, R9_SourceRunsOnItsArguments) {
@@ -89,15 +91,13 @@ TEST_F(R9Source, R9_ArgumentsAreCheckedByNumberThenKindThenSize) {
             "argument 1 is a scalar of 4 bytes; the kernel takes a vector");
   EXPECT_EQ(message(a, b, 5.0, kCount),
             "argument 2 is a scalar of 8 bytes; the kernel takes a scalar of 4 bytes");
-  EXPECT_EQ(message(a, b, 5.0f, b),
-            "argument 3 is a vector; the kernel takes a scalar of 4 bytes");
+  EXPECT_EQ(message(a, b, 5.0f, b), "argument 3 is a vector; the kernel takes a scalar of 4 bytes");
   EXPECT_EQ(fake.window().stats().submitted, 0U);
 }
 
 TEST_F(R9Source, R9_AFailedLaunchIsRaisedAtOnceAndLeavesTheVectorsAsTheyWere) {
   fake.control->fail(Driver::launch);
-  const Error error =
-      caught([&] { run_source(device, scale, over(kCount), x, y, 5.0f, kCount); });
+  const Error error = caught([&] { run_source(device, scale, over(kCount), x, y, 5.0f, kCount); });
   EXPECT_EQ(error.kernel(), "scale_all");
   EXPECT_EQ(fake.window().stats().failed, 1U);
   fake.control->clear();
