@@ -44,6 +44,25 @@ TEST_F(R7Streams, R7_AStreamLaunchComesAfterTheUploadsItNeeds) {
   EXPECT_EQ(y[0], 100.0f);
 }
 
+TEST_F(R7Streams, R7_AStreamWaitsOnceForUploadsOfTheDefaultQueue) {
+  const Stream stream(device);
+  fake.control->clear();
+  launch_on(stream, twice, x, y);
+  launch_on(stream, twice, x, y);
+  std::vector<std::pair<Driver, std::uint32_t>> order;
+  for (const auto& call : fake.control->calls()) {
+    if (call.what != Driver::allocate && call.what != Driver::build) {
+      order.emplace_back(call.what, call.queue);
+    }
+  }
+  EXPECT_EQ(order, (std::vector<std::pair<Driver, std::uint32_t>>{{Driver::write, 0U},
+                                                                  {Driver::write, 0U},
+                                                                  {Driver::record, 0U},
+                                                                  {Driver::wait_in_queue, 1U},
+                                                                  {Driver::launch, 1U},
+                                                                  {Driver::launch, 1U}}));
+}
+
 TEST_F(R7Streams, R7_ReadingBackWaitsForTheLastWriterOnAnyStream) {
   const Stream first(device), second(device);
   launch_on(first, twice, x, y);
