@@ -11,6 +11,9 @@
 
 namespace salvo::runtime {
 
+struct DeviceCopy;
+class HostMemory;
+
 /// A queue of a device: one of its own, or the default queue. Its work is put in under the device's
 /// issue lock. Destroying it waits for its work and takes that lock; a failure of the work is kept
 /// for the next call that may throw.
@@ -28,11 +31,11 @@ class StreamState {
   bool is_default() const noexcept { return !own_; }
   Queue& queue() noexcept { return own_ ? *own_ : device_->driver().queue(); }
 
-  /// Notes that the next work of this stream uses `copy`, and makes the stream wait for uploads that
-  /// it has not seen. The issue lock is held.
-  void use(struct DeviceCopy& copy, bool writes);
+  /// Notes that the next work of this stream uses `copy`, and makes the stream wait for uploads
+  /// that it has not seen. The issue lock is held.
+  void use(DeviceCopy& copy, bool writes);
   /// The same for host memory that an asynchronous copy is about to use.
-  void use(class HostMemory& memory);
+  void use(HostMemory& memory);
 
  private:
   std::shared_ptr<DeviceState> device_;

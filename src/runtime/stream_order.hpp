@@ -19,10 +19,10 @@ struct StreamUse {
 };
 using StreamUses = std::vector<StreamUse>;
 
-/// The streams of one device. User work is ordered by the user's events alone; what the library does
-/// on the default queue for vectors that streams used comes after those uses, and streams come after
-/// the library's uploads. An order once made is not made again, so that a stream that works on its own
-/// records no event. Guarded by the device's issue lock.
+/// The streams of one device. User work is ordered by the user's events alone; what the library
+/// does on the default queue for vectors that streams used comes after those uses, and streams come
+/// after the library's uploads. An order once made is not made again, so that a stream that works on
+/// its own records no event. Guarded by the device's issue lock.
 class StreamOrder {
  public:
   explicit StreamOrder(DeviceDriver& driver) : driver_(driver) {}
@@ -32,8 +32,8 @@ class StreamOrder {
   /// The stream's work has finished.
   void remove(std::uint64_t stream) noexcept { streams_.erase(stream); }
 
-  /// Notes that the next work of `stream` uses a block, and returns nothing until it may: a stream
-  /// waits for the uploads up to `upload`. Called before the work is queued.
+  /// Notes that the next work of `stream` uses a block whose latest upload is number `upload`, and
+  /// makes the stream wait for uploads that it has not seen. Called before the work is queued.
   void use(std::uint64_t stream, StreamUses& uses, bool writes, std::uint64_t upload);
   /// The default queue's later work comes after the uses, or after those that write alone.
   void order_default_after(StreamUses& uses, bool only_writes);

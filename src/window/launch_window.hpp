@@ -136,9 +136,9 @@ class LaunchWindow final : public runtime::HeldWork {
 
   // Checks of a call (submit.cpp).
   /// `usual_block` is asked for dims that leave the block open.
-  static runtime::LaunchShape shape_of(const runtime::DeviceState& device, const std::string& kernel,
-                                       std::uint64_t shared_bytes, std::uint32_t usual_block,
-                                       const Dims& dims);
+  static runtime::LaunchShape shape_of(const runtime::DeviceState& device,
+                                       const std::string& kernel, std::uint64_t shared_bytes,
+                                       std::uint32_t usual_block, const Dims& dims);
   static void check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
                               const Dims& dims, std::span<const detail::CallArgument> arguments);
 

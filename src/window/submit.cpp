@@ -110,7 +110,8 @@ void LaunchWindow::check_arguments(const runtime::DeviceState& device, const Ker
   const ir::Kernel& kernel = record.kernel;
   const std::size_t declared = kernel.parameters.size() - record.live.size();
   if (arguments.size() != declared) {
-    refuse(kernel.name, dims, fmt::format("{} arguments for {} parameters", arguments.size(), declared));
+    refuse(kernel.name, dims,
+           fmt::format("{} arguments for {} parameters", arguments.size(), declared));
   }
   for (std::size_t p = 0; p < declared; ++p) {
     if (!kernel.parameters[p].is_span) continue;
