@@ -22,13 +22,14 @@ namespace salvo {
 
 namespace runtime {
 class DeviceState;
-}
+class StreamState;
+}  // namespace runtime
 
 namespace detail {
 
 void launch(const std::shared_ptr<runtime::DeviceState>& device,
             const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
-            std::span<const CallArgument> arguments);
+            std::span<const CallArgument> arguments, runtime::StreamState* stream = nullptr);
 [[noreturn]] void scalar_out_of_range(const KernelRecord& kernel, std::size_t position,
                                       const Dims& dims);
 
@@ -90,6 +91,31 @@ std::size_t slots_of() {
   else return 1;
 }
 
+template <class... P, class... A>
+void pack(const KernelRecord& kernel, const Dims& dims, CallArgument* out, const A&... arguments) {
+  std::size_t position = 0;
+  ((Pack<P>::pack(arguments, out, kernel, position++, dims), out += slots_of<P>()), ...);
+  static_cast<void>(out);
+}
+
+/// Packs the arguments of a launch call and hands them to `launch`.
+template <class... P, class Launch, class... A>
+void with_packed(const Kernel<P...>& kernel, const Dims& dims, Launch&& launch,
+                 const A&... arguments) {
+  static_assert(sizeof...(P) == sizeof...(A), "salvo: wrong number of arguments for this kernel");
+  if constexpr (sizeof...(P) == sizeof...(A)) {
+    if constexpr ((is_record_value<P> || ...)) {
+      std::vector<CallArgument> packed((slots_of<P>() + ... + 0));
+      pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
+      launch(std::span<CallArgument>(packed));
+    } else {
+      std::array<CallArgument, sizeof...(P)> packed{};
+      pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
+      launch(std::span<CallArgument>(packed));
+    }
+  }
+}
+
 }  // namespace detail
 
 /// A device of a backend. A cheap handle; any thread may use it.
@@ -118,36 +144,20 @@ class Device {
   /// Throws what is wrong with the call; failures at issue are thrown by the call that observes.
   template <class... P, class... A>
   void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
-    static_assert(sizeof...(P) == sizeof...(A),
-                  "salvo: wrong number of arguments for this kernel");
-    if constexpr (sizeof...(P) == sizeof...(A)) {
-      if constexpr ((detail::is_record_value<P> || ...)) {
-        std::vector<detail::CallArgument> packed((detail::slots_of<P>() + ... + 0));
-        pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
-        detail::launch(state_, kernel.record(), dims, packed);
-      } else {
-        std::array<detail::CallArgument, sizeof...(P)> packed{};
-        pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
-        detail::launch(state_, kernel.record(), dims, packed);
-      }
-    }
+    detail::with_packed(
+        kernel, dims,
+        [&](std::span<const detail::CallArgument> packed) {
+          detail::launch(state_, kernel.record(), dims, packed);
+        },
+        arguments...);
   }
 
-  /// Issues what is held for this device and waits until the device is idle.
+  /// Issues what is held for this device and waits until the device, its streams included, is idle.
   void synchronize() const;
 
   const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }
 
  private:
-  template <class... P, class... A>
-  static void pack(const detail::KernelRecord& kernel, const Dims& dims, detail::CallArgument* out,
-                   const A&... arguments) {
-    std::size_t position = 0;
-    ((detail::Pack<P>::pack(arguments, out, kernel, position++, dims), out += detail::slots_of<P>()),
-     ...);
-    static_cast<void>(out);
-  }
-
   std::shared_ptr<runtime::DeviceState> state_;
 };
 

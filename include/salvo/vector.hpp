@@ -91,7 +91,7 @@ class VectorView {
 
   const detail::StoragePtr& storage() const noexcept { return storage_; }
   detail::CallArgument argument() const noexcept {
-    return {count_ ? storage_.get() : nullptr, first_ * sizeof(T), count_, 0};
+    return {count_ ? storage_.get() : nullptr, first_ * sizeof(T), count_, 0, false};
   }
 
  protected:

@@ -31,6 +31,7 @@ enum class Reason : std::uint8_t {
   paused,                // a window::Pause is in scope
   escaped,               // touches memory whose raw address was handed out (W24)
   exiting,               // the program's exit flush has begun (W61)
+  on_stream,             // launched on a stream (W7)
   user_intrinsic,        // a user-registered intrinsic (W28)
   live_value,            // a free variable (W28)
   shared_size,           // dynamic shared memory (W26, W29)

@@ -17,6 +17,19 @@ inline window::LaunchWindow& window_of(const runtime::Core& core) {
   return static_cast<window::LaunchWindow&>(*core.held_work());
 }
 
+inline window::LaunchWindow& window_of(const runtime::DeviceState& device) {
+  if (!device.held_work()) throw Error(Errc::no_device, "the runtime of " + device.id() + " is gone");
+  return static_cast<window::LaunchWindow&>(*device.held_work());
+}
+
+/// W19: what an operation on a device does before anything else.
+inline window::LaunchWindow& flushed(const runtime::DeviceState& device) {
+  window::LaunchWindow& launches = window_of(device);
+  window::throw_pending();
+  launches.issue_all();
+  return launches;
+}
+
 /// W23: a setter issues what is held first; if that throws, the change is made all the same.
 template <class Change>
 void flush_then(window::LaunchWindow& launches, Change change) {

@@ -35,7 +35,7 @@ void Device::synchronize() const {
   }
   {
     const std::lock_guard issue(state_->issue_lock());
-    state_->driver().finish(state_->driver().queue());
+    state_->streams().finish_all();
   }
   if (failure) std::rethrow_exception(failure);
 }
@@ -44,7 +44,7 @@ namespace detail {
 
 void launch(const std::shared_ptr<runtime::DeviceState>& device,
             const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
-            std::span<const CallArgument> arguments) {
+            std::span<const CallArgument> arguments, runtime::StreamState* stream) {
   auto* held = static_cast<window::LaunchWindow*>(device->held_work());
   if (!held) {
     Error::Details details;
@@ -55,7 +55,7 @@ void launch(const std::shared_ptr<runtime::DeviceState>& device,
     details.launch = SourceLocation::from(dims.where());
     throw Error(std::move(details));
   }
-  held->submit(*device, kernel, dims, arguments);
+  held->submit(*device, kernel, dims, arguments, stream);
 }
 
 void scalar_out_of_range(const KernelRecord& kernel, std::size_t position, const Dims& dims) {

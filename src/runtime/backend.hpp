@@ -85,6 +85,12 @@ struct ParameterCost {
   }
 };
 
+/// An argument of a kernel that a user brought, as far as the driver's compiler tells.
+struct SourceParameter {
+  bool is_span = false;
+  std::size_t bytes = 0;  // of a scalar
+};
+
 /// A kernel compiled for one device. Destroyed while the device lives.
 class Executable {
  public:
@@ -95,6 +101,10 @@ class Executable {
   virtual std::uint32_t spill_bytes_per_thread() const noexcept { return 0; }
   /// The device compiler's output, for the disk cache; empty where it cannot be had.
   virtual std::vector<std::byte> binary() const { return {}; }
+  /// What a kernel made by `build_source` takes; nothing where the driver does not say.
+  virtual std::optional<std::vector<SourceParameter>> source_parameters() const {
+    return std::nullopt;
+  }
 };
 
 /// An ordered stream of work of a device. Destroyed when its work is done.
@@ -103,7 +113,8 @@ class Queue {
   virtual ~Queue() = default;
 };
 
-/// A point in a queue's work, to wait for or to time. Destroyed when nothing waits for it.
+/// A point in a queue's work, to wait for or to time. May be recorded again, or destroyed, while a
+/// queue still waits for the point it was.
 class Event {
  public:
   virtual ~Event() = default;
@@ -172,8 +183,9 @@ class DeviceDriver {
   // What follows is optional: the defaults (backend.cpp) throw Errc::unsupported, naming the call.
   // A backend that lacks one is listed with its reason in the conformance suite.
 
-  // Streams and events (R7). A queue is ordered in itself; queues are ordered by events only.
-  virtual std::unique_ptr<Queue> make_queue(int priority);
+  // Streams and events (R7). A queue is ordered in itself; queues are ordered by events only. The
+  // calls that take events alone are made while other threads make calls with a queue.
+  virtual std::unique_ptr<Queue> make_queue(int priority);  // a higher one runs first
   virtual std::unique_ptr<Event> make_event();
   virtual void record(Queue& queue, Event& event);
   virtual void wait(Queue& queue, Event& event);  // later work of the queue waits

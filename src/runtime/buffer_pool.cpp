@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 namespace salvo::runtime {
 
@@ -17,28 +18,29 @@ std::size_t BufferPool::size_class(std::size_t bytes) noexcept {
   return ((bytes + step - 1) >> shift) << shift;
 }
 
-Buffer BufferPool::allocate(std::size_t bytes) {
+Block BufferPool::allocate(std::size_t bytes) {
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(lock_);
-  Buffer buffer;
+  Block block;
   if (auto found = cached_.find(size); found != cached_.end() && !found->second.empty()) {
-    buffer = found->second.back();
+    block = std::move(found->second.back());
     found->second.pop_back();
     statistics_.cached -= size;
     ++statistics_.reuses;
   } else {
-    buffer = driver_.allocate(size);
+    block.buffer = driver_.allocate(size);
     ++statistics_.allocations;
   }
   statistics_.in_use += size;
-  return buffer;
+  return block;
 }
 
-void BufferPool::free(Buffer buffer) noexcept {
+void BufferPool::free(Block block) noexcept {
   const std::lock_guard lock(lock_);
+  const Buffer buffer = block.buffer;
   statistics_.in_use -= buffer.bytes;
   try {
-    cached_[buffer.bytes].push_back(buffer);
+    cached_[buffer.bytes].push_back(std::move(block));
     statistics_.cached += buffer.bytes;
   } catch (const std::bad_alloc&) {
     driver_.release(buffer);  // the host has no room for a list of free blocks
@@ -47,8 +49,8 @@ void BufferPool::free(Buffer buffer) noexcept {
 
 void BufferPool::trim() noexcept {
   const std::lock_guard lock(lock_);
-  for (auto& [size, buffers] : cached_) {
-    for (const Buffer& buffer : buffers) driver_.release(buffer);
+  for (const auto& [size, blocks] : cached_) {
+    for (const Block& block : blocks) driver_.release(block.buffer);
   }
   cached_.clear();
   statistics_.cached = 0;

@@ -32,6 +32,7 @@ DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<Devic
       ordinal_(ordinal),
       serial_(next_serial()),
       pool_(*driver_),
+      streams_(*driver_),
       disk_cache_(std::move(disk_cache)) {}
 
 DeviceState::~DeviceState() {
@@ -41,6 +42,7 @@ DeviceState::~DeviceState() {
     // A lost device finishes nothing; its handles are released all the same.
   }
   built_.clear();
+  sources_.clear();
   pool_.trim();
 }
 
@@ -127,6 +129,15 @@ Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& 
   return *built.executable;
 }
 
+std::shared_ptr<Executable> DeviceState::executable(const UserSource& source) {
+  std::vector<std::string> key{source.language, source.code, source.entry};
+  key.insert(key.end(), source.options.begin(), source.options.end());
+  const std::lock_guard lock(build_lock_);
+  std::shared_ptr<Executable>& known = sources_[std::move(key)];
+  if (!known) known = driver_->build_source(source);
+  return known;
+}
+
 void DeviceState::forget_failure(const ir::Digest& digest, const TranslateOptions& options) {
   const std::lock_guard lock(build_lock_);
   const auto found = built_.find({digest, options.device_contraction, options.may_alias});
@@ -150,6 +161,7 @@ FloatProbe DeviceState::float_probe() {
 void DeviceState::clear_executables() {
   const std::lock_guard lock(build_lock_);
   built_.clear();
+  sources_.clear();
   ++generation_;
 }
 

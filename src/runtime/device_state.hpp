@@ -9,12 +9,14 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ir/hash.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/buffer_pool.hpp"
 #include "runtime/disk_cache.hpp"
 #include "runtime/held_work.hpp"
+#include "runtime/stream_order.hpp"
 
 namespace salvo::runtime {
 
@@ -50,6 +52,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   const DeviceProperties& properties() const noexcept { return properties_; }
   DeviceDriver& driver() noexcept { return *driver_; }
   BufferPool& pool() noexcept { return pool_; }
+  /// Guarded by the issue lock.
+  StreamOrder& streams() noexcept { return streams_; }
 
   /// Held around launches, copies and waits. Taken before any window or storage lock.
   std::mutex& issue_lock() noexcept { return issue_lock_; }
@@ -63,6 +67,9 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// is that of `kernel`. `program` is the kernel's, if the caller has translated it already.
   Executable& executable(const ir::Kernel& kernel, const ir::Digest& digest,
                          const TranslateOptions& options, const Program* program = nullptr);
+  /// The same for source that a user brings (R9), by its content. It is kept alive by who uses it,
+  /// because `clear_executables` forgets it.
+  std::shared_ptr<Executable> executable(const UserSource& source);
   /// Lets the next use of a kernel that failed to build try again.
   void forget_failure(const ir::Digest& digest, const TranslateOptions& options);
   /// Drops compiled kernels, so that the next use builds anew. No launch may be in flight.
@@ -112,11 +119,13 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::uint32_t ordinal_;
   std::uint32_t serial_;
   BufferPool pool_;
+  StreamOrder streams_;
   std::shared_ptr<DiskCache> disk_cache_;
   FirstLaunchCounts first_launch_counts_;
   std::mutex issue_lock_;
   std::mutex build_lock_;
   std::map<Key, Built> built_;
+  std::map<std::vector<std::string>, std::shared_ptr<Executable>> sources_;
   std::atomic<std::uint32_t> generation_{1};
   FloatProbe probe_;  // constant once probed_ is set
   std::atomic<bool> probed_{false};

@@ -103,7 +103,7 @@ class Buffers {
  public:
   explicit Buffers(DeviceState& device) : device_(device) {}
   ~Buffers() {
-    for (const Buffer& buffer : all_) device_.pool().free(buffer);
+    for (Block& block : all_) device_.pool().free(std::move(block));
   }
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
@@ -111,9 +111,11 @@ class Buffers {
   Argument make(const std::vector<float>* values = nullptr) {
     all_.reserve(all_.size() + 1);
     Argument argument;
-    argument.buffer = device_.pool().allocate(kCases * sizeof(float));
+    all_.push_back(device_.pool().allocate(kCases * sizeof(float)));
+    // Streams may still work on what this block was before.
+    device_.streams().order_default_after(all_.back().uses, false);
+    argument.buffer = all_.back().buffer;
     argument.length = kCases;
-    all_.push_back(argument.buffer);
     if (values) {
       device_.driver().write(device_.driver().queue(), argument.buffer, 0, values->data(),
                              kCases * sizeof(float));
@@ -129,7 +131,7 @@ class Buffers {
 
  private:
   DeviceState& device_;
-  std::vector<Buffer> all_;
+  std::vector<Block> all_;
 };
 
 void launch(DeviceState& device, const ir::Kernel& kernel, const std::vector<Argument>& arguments) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <exception>
+
 namespace salvo::runtime {
 
 class DeviceState;
@@ -15,6 +17,10 @@ class HeldWork {
   virtual void issue_all() = 0;
   /// The same for one device.
   virtual void issue(DeviceState& device) = 0;
+  /// Issues everything; a failure is kept for the next call that may throw (W21).
+  virtual void issue_from_destructor() noexcept = 0;
+  /// Keeps what a destructor met for the next call that may throw.
+  virtual void keep_failure(std::exception_ptr failure) noexcept = 0;
   /// Drops the storage's copy on `device` unless a held launch uses it or it is the newer one;
   /// false if it stayed.
   virtual bool retire(DeviceState& device, Storage& storage) = 0;

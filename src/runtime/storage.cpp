@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "salvo/detail/storage.hpp"
 #include "salvo/error.hpp"
@@ -18,7 +19,7 @@ Storage::Storage(std::size_t bytes, std::size_t align)
 
 Storage::~Storage() {
   if (DeviceCopy* copy = copy_.load()) {
-    copy->device->pool().free(copy->buffer);
+    copy->device->pool().free({copy->buffer, std::move(copy->uses)});
     delete copy;
   }
   if (std::byte* host = host_.load()) ::operator delete(host, std::align_val_t(align_));
@@ -51,22 +52,45 @@ const std::byte* Storage::read_host() {
     // Before the flush: a launch that another thread makes after this line must stay the newer one.
     const std::uint64_t seen = state_.load(std::memory_order_acquire);
     if (host_current(unpack(seen))) return host;
-    std::shared_ptr<DeviceState> device;
-    {
-      const std::lock_guard lock(transfer_lock_);
-      if (const DeviceCopy* copy = copy_.load(std::memory_order_acquire)) device = copy->device;
-    }
+    const std::shared_ptr<DeviceState> device = device_of_copy();
     if (!device) continue;  // it was moved to the host meanwhile
     if (HeldWork* held = device->held_work()) held->issue_all();
 
     const std::lock_guard issue(device->issue_lock());
     const std::lock_guard lock(transfer_lock_);
-    const DeviceCopy* copy = copy_on(*device);
+    DeviceCopy* copy = copy_on(*device);
     if (!copy) continue;
     if (host_current(residence())) return host;
+    device->streams().order_default_after(copy->uses, true);
     device->driver().read(device->driver().queue(), host, copy->buffer, 0, bytes_);
     change(seen, Residence::both);
     return host;
+  }
+}
+
+std::shared_ptr<DeviceState> Storage::device_of_copy() const {
+  const std::lock_guard lock(transfer_lock_);
+  const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  return copy ? copy->device : nullptr;
+}
+
+void Storage::read_range(std::size_t offset, void* target, std::size_t bytes) {
+  for (;;) {
+    if (host_current(residence())) {
+      std::memcpy(target, host_memory() + offset, bytes);
+      return;
+    }
+    const std::shared_ptr<DeviceState> device = device_of_copy();
+    if (!device) continue;  // it was moved to the host meanwhile
+    if (HeldWork* held = device->held_work()) held->issue_all();
+
+    const std::lock_guard issue(device->issue_lock());
+    const std::lock_guard lock(transfer_lock_);
+    DeviceCopy* copy = copy_on(*device);
+    if (!copy || host_current(residence())) continue;
+    device->streams().order_default_after(copy->uses, true);
+    device->driver().read(device->driver().queue(), target, copy->buffer, offset, bytes);
+    return;
   }
 }
 
@@ -81,7 +105,7 @@ std::byte* Storage::write_host() {
   return host_.load(std::memory_order_acquire);
 }
 
-bool Storage::make_current(DeviceState& device) {
+bool Storage::make_current(DeviceState& device, bool overwritten) {
   const std::lock_guard lock(transfer_lock_);
   if (on_other_device(device)) return false;
   DeviceCopy* copy = copy_.load(std::memory_order_acquire);
@@ -89,30 +113,57 @@ bool Storage::make_current(DeviceState& device) {
     auto made = std::make_unique<DeviceCopy>();
     made->storage = this;
     made->device = device.shared_from_this();
-    made->buffer = device.pool().allocate(bytes_);
+    Block block = device.pool().allocate(bytes_);
+    made->buffer = block.buffer;
+    made->uses = std::move(block.uses);
     made->bytes = bytes_;
     copy = made.release();
     copy_.store(copy, std::memory_order_release);
     copy_device_.store(device.serial(), std::memory_order_release);
+    // The block may come from a vector that a stream or the default queue still works on.
+    begin_library_work(device, true);
+    end_library_work(device);
   }
   const std::uint64_t seen = state_.load(std::memory_order_acquire);
-  if (!device_current(unpack(seen))) {
+  if (!overwritten && !device_current(unpack(seen))) {
+    begin_library_work(device, true);
     device.driver().write(device.driver().queue(), copy->buffer, 0, host_memory_locked(), bytes_);
+    end_library_work(device);
     change(seen, Residence::both);
   }
   return true;
 }
 
+void Storage::begin_library_work(DeviceState& device, bool writes) {
+  device.streams().order_default_after(copy_on(device)->uses, !writes);
+}
+
+void Storage::end_library_work(DeviceState& device) {
+  copy_on(device)->upload = device.streams().next_upload();
+}
+
+void Storage::upload_kept_bytes(DeviceState& device) {
+  const std::lock_guard lock(transfer_lock_);
+  const DeviceCopy* copy = copy_on(device);
+  begin_library_work(device, true);
+  device.driver().write(device.driver().queue(), copy->buffer, 0, host_memory_locked(), bytes_);
+  end_library_work(device);
+}
+
+void Storage::write_range(DeviceState& device, std::size_t offset, const void* source,
+                          std::size_t bytes) {
+  const DeviceCopy* copy = copy_on(device);
+  begin_library_work(device, true);
+  device.driver().write(device.driver().queue(), copy->buffer, offset, source, bytes);
+  end_library_work(device);
+  mark_device_newer();
+}
+
 void Storage::leave_device() {
   for (;;) {
     read_host();
-    std::shared_ptr<DeviceState> device;
-    {
-      const std::lock_guard lock(transfer_lock_);
-      const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
-      if (!copy) return;
-      device = copy->device;
-    }
+    const std::shared_ptr<DeviceState> device = device_of_copy();
+    if (!device) return;
     HeldWork* held = device->held_work();
     if (held) held->issue_all();  // launches that only read it may still be held
     if (held ? held->retire(*device, *this) : drop_copy(*device)) return;
@@ -127,7 +178,7 @@ bool Storage::drop_copy(const DeviceState& device) {
   if (!host_current(unpack(seen)) || !change(seen, Residence::host)) return false;
   copy_device_.store(0, std::memory_order_release);
   copy_.store(nullptr, std::memory_order_release);
-  copy->device->pool().free(copy->buffer);
+  copy->device->pool().free({copy->buffer, std::move(copy->uses)});
   delete copy;
   return true;
 }

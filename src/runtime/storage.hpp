@@ -39,6 +39,9 @@ struct DeviceCopy {
   std::uint64_t last_reader = 0;
   std::uint64_t last_writer = 0;
   bool viewed = false;  // bound in parts: byte ranges decide, not stamps
+  // Guarded by the issue lock (R7):
+  StreamUses uses;           // what streams do with it
+  std::uint64_t upload = 0;  // the library's latest write to it; streams wait for that
 };
 
 /// Counted by vectors, views and held launches. Any thread may read and launch; state changes are
@@ -58,9 +61,15 @@ class Storage {
   std::size_t bytes() const noexcept { return bytes_; }
   Residence residence() const noexcept { return unpack(state_.load(std::memory_order_acquire)); }
 
+  /// The device that has a copy; null if none.
+  std::shared_ptr<DeviceState> device_of_copy() const;
+
   /// Host bytes, current. Issues held work first if the device's copy is newer.
   const std::byte* read_host();
   std::byte* write_host();
+  /// Copies current bytes out, without a change of state: of a newer device copy only these bytes
+  /// are moved. Issues held work first in that case.
+  void read_range(std::size_t offset, void* target, std::size_t bytes);
 
   /// The device copy on `device`, current or not; null otherwise. It stays for as long as the
   /// caller holds the device's issue or window lock.
@@ -79,8 +88,18 @@ class Storage {
     return serial != 0 && serial != device.serial();
   }
   /// Allocates on `device` if needed and uploads if stale; false if another device holds the copy.
-  /// The device's issue lock is held.
-  bool make_current(DeviceState& device);
+  /// With `overwritten` the caller is about to write every byte, so that nothing is uploaded. The
+  /// device's issue lock is held.
+  bool make_current(DeviceState& device, bool overwritten = false);
+  /// Writes to the device's copy from the host, after all that uses it, and makes it the newer one.
+  /// It exists; the issue lock is held.
+  void write_range(DeviceState& device, std::size_t offset, const void* source, std::size_t bytes);
+  /// A launch that was to store every byte failed: the device's copy gets the host's bytes, which
+  /// it was not sent before. The issue lock is held.
+  void upload_kept_bytes(DeviceState& device);
+  /// Before work on the default queue that the library does with the copy, and after it.
+  void begin_library_work(DeviceState& device, bool writes);
+  void end_library_work(DeviceState& device);
   /// Moves the current bytes to the host and frees the device's copy. No locks held.
   void leave_device();
   /// Frees the device's copy if the host's is current. Both locks of the device are held, and no
@@ -88,6 +107,9 @@ class Storage {
   bool drop_copy(const DeviceState& device);
   /// A launch that writes it was accepted: the device's copy is the newer one from here on.
   void mark_device_newer() noexcept;
+  /// The address of the device's copy was handed out (W24): launches that touch it are not held.
+  void mark_escaped() noexcept { escaped_.store(true, std::memory_order_release); }
+  bool escaped() const noexcept { return escaped_.load(std::memory_order_acquire); }
 
  private:
   static Residence unpack(std::uint64_t state) noexcept { return static_cast<Residence>(state & 7); }
@@ -101,7 +123,8 @@ class Storage {
   std::atomic<std::byte*> host_{nullptr};
   std::atomic<DeviceCopy*> copy_{nullptr};
   std::atomic<std::uint32_t> copy_device_{0};  // serial of its device; 0: no copy
-  std::mutex transfer_lock_;  // one transfer at a time; innermost lock
+  std::atomic<bool> escaped_{false};
+  mutable std::mutex transfer_lock_;  // one transfer at a time; innermost lock
   const std::size_t bytes_;
   const std::size_t align_;
 };

@@ -25,6 +25,9 @@ struct Access {
   bool reads = false;
   bool writes = false;
   bool whole = false;  // the allocation from end to end
+  /// Each of its bytes is stored, and so its host bytes were not uploaded: should the launch fail,
+  /// they are (W81).
+  bool overwritten = false;
 };
 
 /// One launch with everything it needs, captured at the call (W14).

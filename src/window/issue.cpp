@@ -12,10 +12,10 @@
 
 namespace salvo::window {
 
-Error located(const Error& failure, const KernelRecord& kernel,
+Error located(const Error& failure, const std::string& kernel,
               const std::source_location& where) {
   Error::Details details = failure.details();
-  if (details.kernel.empty()) details.kernel = kernel.kernel.name;
+  if (details.kernel.empty()) details.kernel = kernel;
   if (!details.launch.known()) details.launch = SourceLocation::from(where);
   return Error(std::move(details)).with_others(failure.others());
 }
@@ -88,19 +88,28 @@ void LaunchWindow::issue_all() {
   throw_first(std::move(failures));
 }
 
+void LaunchWindow::flush_device(runtime::DeviceState& device, Failures& failures) {
+  issue_device(device, failures);
+  const std::lock_guard issue(device.issue_lock());
+  try {
+    device.streams().submit_all();
+    if (std::exchange(window_of(device).unsubmitted, false)) {
+      device.driver().submit(device.driver().queue());
+    }
+  } catch (...) {
+    failures.push_back(current_failure());
+  }
+}
+
 void LaunchWindow::flush() {
   Failures failures = take_pending();
-  for (const auto& device : core_.devices()) {
-    issue_device(*device, failures);
-    const std::lock_guard issue(device->issue_lock());
-    bool& unsubmitted = window_of(*device).unsubmitted;
-    if (!std::exchange(unsubmitted, false)) continue;
-    try {
-      device->driver().submit(device->driver().queue());
-    } catch (...) {
-      failures.push_back(current_failure());
-    }
-  }
+  for (const auto& device : core_.devices()) flush_device(*device, failures);
+  throw_first(std::move(failures));
+}
+
+void LaunchWindow::flush(runtime::DeviceState& device) {
+  Failures failures = take_pending();
+  flush_device(device, failures);
   throw_first(std::move(failures));
 }
 
@@ -114,6 +123,14 @@ void LaunchWindow::issue_from_destructor() noexcept {
   keep_pending(std::move(failures));
 }
 
+void LaunchWindow::keep_failure(std::exception_ptr failure) noexcept {
+  try {
+    std::rethrow_exception(std::move(failure));
+  } catch (...) {
+    keep_pending({current_failure()});
+  }
+}
+
 void LaunchWindow::exit() noexcept {
   exiting_ = true;
   issue_from_destructor();
@@ -122,7 +139,7 @@ void LaunchWindow::exit() noexcept {
     try {
       const std::lock_guard issue(device->issue_lock());
       window_of(*device).closed = true;
-      device->driver().finish(device->driver().queue());
+      device->streams().finish_all();
     } catch (...) {
       failures.push_back(current_failure());
     }
@@ -142,7 +159,7 @@ void LaunchWindow::issue_single(runtime::DeviceState& device, HeldLaunch& launch
     launch_single(device, launch);
     count_issued(launch);
   } catch (...) {
-    note_failed(launch, current_failure(), failures);
+    note_failed(device, launch, current_failure(), failures);
   }
 }
 
@@ -158,7 +175,7 @@ void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch
     device.forget_failure(
         launch.prepared->digest,
         translate_options(launch.may_alias, launch.prepared->device_contraction));
-    if (failure.details().may_have_started) return note_failed(launch, failure, failures);
+    if (failure.details().may_have_started) return note_failed(device, launch, failure, failures);
     Counters::raise(counters_.fallbacks);
     counters_.refuse(Reason::build_failed);
     if (explain_.listening()) {
@@ -176,7 +193,7 @@ void LaunchWindow::issue_parts(runtime::DeviceState& device, HeldLaunch& launch,
     const auto needs = [&](const HeldLaunch* one) { return conflicts(*part, *one); };
     if (std::ranges::any_of(missing, needs)) {
       // W63: it would read what was never written.
-      note_failed(*part, Error(Errc::launch_failed, "not issued, because a launch it reads from failed"),
+      note_failed(device, *part, Error(Errc::launch_failed, "not issued, because a launch it reads from failed"),
                   failures);
       missing.push_back(part.get());
       continue;
@@ -196,14 +213,24 @@ void LaunchWindow::count_merges(const HeldLaunch& launch) noexcept {
   for (std::size_t k = 1; k < launch.parts.size(); ++k) Counters::raise(counters_.epilogue_merges);
 }
 
-void LaunchWindow::note_failed(const HeldLaunch& launch, const Error& failure, Failures& failures) {
-  for (const auto& part : launch.parts) note_failed(*part, failure, failures);
+void LaunchWindow::note_failed(runtime::DeviceState& device, const HeldLaunch& launch,
+                               const Error& failure, Failures& failures) {
+  for (const auto& part : launch.parts) note_failed(device, *part, failure, failures);
   if (!launch.parts.empty()) return;
   Counters::raise(counters_.failed);
-  failures.push_back(located(failure, *launch.kernel, launch.where));
+  failures.push_back(located(failure, launch.kernel->kernel.name, launch.where));
+  for (const Access& access : launch.accesses) {
+    if (!access.overwritten || failure.details().may_have_started) continue;
+    try {
+      access.storage->upload_kept_bytes(device);
+    } catch (...) {
+      failures.push_back(located(current_failure(), launch.kernel->kernel.name, launch.where));
+    }
+  }
 }
 
-void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch) {
+void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch,
+                                 runtime::StreamState* stream) {
   if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
   Prepared& prepared = *launch.prepared;
   if (prepared.generation != device.generation()) {
@@ -222,8 +249,9 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
                                    executable->max_threads_per_block()) {
     throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
-  window_of(device).unsubmitted = true;
-  device.driver().launch(device.driver().queue(), *executable, launch.shape, launch.arguments);
+  if (!stream) window_of(device).unsubmitted = true;
+  device.driver().launch(stream ? stream->queue() : device.driver().queue(), *executable,
+                         launch.shape, launch.arguments);
 }
 
 namespace {
@@ -304,7 +332,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     }
     if (failure.details().may_have_started) {
       // Running a member twice would change its result: all of them count as failed.
-      for (const auto& member : group.members) note_failed(*member, failure, failures);
+      for (const auto& member : group.members) note_failed(device, *member, failure, failures);
       return true;
     }
     Counters::raise(counters_.fallbacks);

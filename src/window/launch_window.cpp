@@ -30,7 +30,19 @@ Error with_memory_words(const Error& failure, runtime::DeviceState& device) {
   return Error(std::move(details));
 }
 
+/// Whether a launch can be made of an argument as it is.
+bool is_ready(const detail::CallArgument& argument, const runtime::DeviceState& device) {
+  if (!argument.storage || argument.storage->current_on(device)) return true;
+  return argument.overwritten && argument.storage->copy_on(device);
+}
+
 }  // namespace
+
+bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
+  return std::ranges::any_of(arguments, [](const detail::CallArgument& argument) {
+    return argument.storage && argument.storage->escaped();
+  });
+}
 
 LaunchWindow::LaunchWindow(runtime::Core& core)
     : core_(core), explain_(core.environment().explain) {
@@ -62,6 +74,7 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
     if (copy) argument.buffer = copy->buffer;
     add_access(launch, static_cast<std::uint32_t>(p), detail::StoragePtr::share(*given.storage),
                copy, store_unit);
+    launch.accesses.back().overwritten = given.overwritten;
   }
   for (const LiveValue& live : call.kernel->live) {
     std::memcpy(&launch.arguments.emplace_back().bits, live.host, ir::size_of(live.type));
@@ -139,13 +152,12 @@ Group& LaunchWindow::new_group(DeviceWindow& window) {
 LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   DeviceWindow& window = call.window;
   const std::lock_guard lock(window.lock);
-  if (exiting_) return Step::too_late;
+  if (exiting_ || touches_escaped(call.arguments)) return Step::too_late;
   std::unique_ptr<HeldLaunch> launch = spare_launch(window);
   capture(call, *launch);
   const std::uint64_t after = latest_conflict(*launch, window.groups);
-  const bool current = std::ranges::all_of(call.arguments, [&](const auto& argument) {
-    return !argument.storage || argument.storage->current_on(call.device);
-  });
+  const bool current = std::ranges::all_of(
+      call.arguments, [&](const auto& argument) { return is_ready(argument, call.device); });
   // A launch whose vectors are yet to come is looked at again when they are there.
   const Merge merge = current ? find_producer(call, *launch, after) : Merge{};
   if (merge.group && merge.reason == Reason::none) {
@@ -211,7 +223,7 @@ void LaunchWindow::hold(const Call& call) {
         break;
       }
       case Step::upload:
-        bring_to_device(call);
+        bring_to_device(call.device, call.arguments);
         break;
       case Step::probe:
         call.device.float_probe();
@@ -238,77 +250,76 @@ bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storag
   return !held_uses(window, *copy) && storage.drop_copy(device);
 }
 
-bool LaunchWindow::upload(const Call& call) {
-  for (const detail::CallArgument& argument : call.arguments) {
-    if (argument.storage && !argument.storage->make_current(call.device)) return false;
-  }
-  return true;
+bool LaunchWindow::try_upload(runtime::DeviceState& device,
+                              std::span<const detail::CallArgument> arguments) {
+  return std::ranges::all_of(arguments, [&](const detail::CallArgument& argument) {
+    return !argument.storage || argument.storage->make_current(device, argument.overwritten);
+  });
 }
 
 void LaunchWindow::relieve(runtime::DeviceState& device) {
   issue_all();
   const std::lock_guard issue(device.issue_lock());
-  device.driver().finish(device.driver().queue());
+  device.streams().finish_all();
   device.pool().trim();
 }
 
-void LaunchWindow::bring_to_device(const Call& call) {
+void LaunchWindow::bring_to_device(runtime::DeviceState& device,
+                                   std::span<const detail::CallArgument> arguments) {
   bool relieved = false;
   for (;;) {
     bool flush = false;
-    for (const detail::CallArgument& argument : call.arguments) {
-      if (!argument.storage || argument.storage->current_on(call.device)) continue;
-      if (argument.storage->on_other_device(call.device)) {
+    for (const detail::CallArgument& argument : arguments) {
+      if (is_ready(argument, device)) continue;
+      if (argument.storage->on_other_device(device)) {
         argument.storage->leave_device();
         continue;
       }
-      const std::lock_guard lock(call.window.lock);
-      const runtime::DeviceCopy* copy = argument.storage->copy_on(call.device);
-      flush = flush || (copy && held_uses(call.window, *copy));  // W17
+      DeviceWindow& window = window_of(device);
+      const std::lock_guard lock(window.lock);
+      const runtime::DeviceCopy* copy = argument.storage->copy_on(device);
+      flush = flush || (copy && held_uses(window, *copy));  // W17
     }
     if (flush) issue_all();
     try {
-      const std::lock_guard issue(call.device.issue_lock());
-      if (upload(call)) return;
+      const std::lock_guard issue(device.issue_lock());
+      if (try_upload(device, arguments)) return;
       continue;
     } catch (...) {
       const Error failure = current_failure();
       if (failure.code() != Errc::out_of_memory || relieved) {
-        throw CallFailed{with_memory_words(failure, call.device)};
+        throw CallFailed{with_memory_words(failure, device)};
       }
     }
-    relieve(call.device);  // R5: once, then the request is tried again
+    relieve(device);  // R5: once, then the request is tried again
     relieved = true;
+  }
+}
+
+void LaunchWindow::upload(runtime::DeviceState& device,
+                          std::span<const detail::CallArgument> arguments) {
+  try {
+    bring_to_device(device, arguments);
+  } catch (const CallFailed& failure) {
+    throw Error(failure.error);
   }
 }
 
 void LaunchWindow::run_now(const Call& call) {
   issue_all();  // W7
-  const auto current = [&] {
-    return std::ranges::all_of(call.arguments, [&](const auto& argument) {
-      return !argument.storage || argument.storage->current_on(call.device);
-    });
-  };
-  for (;;) {
-    if (!current()) bring_to_device(call);
-    const std::lock_guard issue(call.device.issue_lock());
+  run_with(call.device, call.arguments, [&] {
     HeldLaunch& launch = call.window.immediate;
-    try {
-      // Another thread may have moved a vector away, or written it on the host, meanwhile.
-      if (!current() && !upload(call)) continue;
-      capture(call, launch);
-      launch_single(call.device, launch);
-    } catch (...) {
-      launch.reset();
-      throw CallFailed{current_failure()};
+    capture(call, launch);
+    if (call.stream) {
+      for (const Access& access : launch.accesses) call.stream->use(*access.copy, access.writes);
     }
+    launch_single(call.device, launch, call.stream);
     Counters::raise(counters_.issued);
     for (const Access& access : launch.accesses) {
       if (access.writes) access.storage->mark_device_newer();
     }
     launch.reset();
-    return;
-  }
+  });
 }
 
 void LaunchWindow::clear_fused_cache() {

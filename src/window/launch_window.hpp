@@ -15,6 +15,7 @@
 
 #include "runtime/core.hpp"
 #include "runtime/held_work.hpp"
+#include "runtime/stream.hpp"
 #include "salvo/detail/storage.hpp"
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"
@@ -30,22 +31,61 @@
 
 namespace salvo::window {
 
+/// The exception in flight as an Error, whatever it is.
+Error current_failure();
+
+inline bool is_empty(const runtime::LaunchShape& shape) noexcept {
+  return shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0;
+}
+
+/// Whether an argument's device address was handed out (W24).
+bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept;
+
+/// A launch of code that the user brought (R9, R10). Nothing is known of what it reads and writes.
+struct SourceLaunch {
+  const std::string& name;
+  runtime::Executable& executable;
+  const Dims& dims;
+  std::span<const detail::SourceArgument> arguments;
+  runtime::StreamState* stream = nullptr;
+};
+
 class LaunchWindow final : public runtime::HeldWork {
  public:
   explicit LaunchWindow(runtime::Core& core);
 
   /// One launch call, from its checks to being held or run (W1-W15, W57). `arguments` are the
-  /// kernel's declared parameters in order.
+  /// kernel's declared parameters in order. On a stream it runs at once (W7).
   void submit(runtime::DeviceState& device, const std::shared_ptr<KernelRecord>& kernel,
-              const Dims& dims, std::span<const detail::CallArgument> arguments);
+              const Dims& dims, std::span<const detail::CallArgument> arguments,
+              runtime::StreamState* stream = nullptr);
+  /// The same for code that the user brought; it is never held.
+  void submit(runtime::DeviceState& device, const SourceLaunch& launch);
+  /// Issues what is held, makes the arguments' vectors current on the device and does `work` with
+  /// its issue lock held. An argument that is marked overwritten is allocated only.
+  template <class Work>
+  void transfer(runtime::DeviceState& device, std::span<const detail::CallArgument> arguments,
+                Work&& work) {
+    issue_all();
+    try {
+      run_with(device, arguments, work);
+    } catch (const CallFailed& failure) {
+      throw Error(failure.error);
+    }
+  }
+  /// Makes vectors current on the device; what must be issued or moved first is (W17).
+  void upload(runtime::DeviceState& device, std::span<const detail::CallArgument> arguments);
 
   void issue_all() override;
   void issue(runtime::DeviceState& device) override;
   bool retire(runtime::DeviceState& device, runtime::Storage& storage) override;
   /// Issues everything and makes the devices start (W22).
   void flush();
+  /// The same for one device (W18).
+  void flush(runtime::DeviceState& device);
   /// Issues everything; a failure is kept for the next call that may throw (W21).
-  void issue_from_destructor() noexcept;
+  void issue_from_destructor() noexcept override;
+  void keep_failure(std::exception_ptr failure) noexcept override;
   /// The program ends (W61): launches run at once from here on; what is held is issued, every device
   /// is waited for, because its driver's threads must not outlive it, and then launches are refused.
   /// Failures are kept as a destructor's are.
@@ -94,6 +134,7 @@ class LaunchWindow final : public runtime::HeldWork {
     const Dims& dims;
     runtime::LaunchShape shape;
     std::span<const detail::CallArgument> arguments;
+    runtime::StreamState* stream;  // null: none was named
   };
 
   DeviceWindow& window_of(const runtime::DeviceState& device) {
@@ -101,12 +142,17 @@ class LaunchWindow final : public runtime::HeldWork {
   }
 
   // Checks of a call (submit.cpp).
-  runtime::LaunchShape shape_of(runtime::DeviceState& device, KernelRecord& kernel,
-                                Prepared& prepared, const Dims& dims);
+  /// `usual_block` is asked for dims that leave the block open.
+  static runtime::LaunchShape shape_of(const runtime::DeviceState& device,
+                                       const std::string& kernel, std::uint64_t shared_bytes,
+                                       std::uint32_t usual_block, const Dims& dims);
   static void check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
                               const Dims& dims, std::span<const detail::CallArgument> arguments);
 
-  static std::uint32_t automatic_block(runtime::DeviceState& device, const Prepared& prepared);
+  static std::uint32_t automatic_block(runtime::DeviceState& device, Prepared& prepared);
+  Reason why_not_held(const runtime::DeviceState& device,
+                      std::span<const detail::CallArgument> arguments,
+                      const runtime::StreamState* stream) const noexcept;
 
   // Holding (launch_window.cpp).
   enum class Step : std::uint8_t { done, make_room, upload, probe, too_late };
@@ -149,10 +195,26 @@ class LaunchWindow final : public runtime::HeldWork {
   bool has_grant(const KernelRecord& kernel) const;
   bool has_grant(const HeldLaunch& launch) const;
   static bool held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept;
-  /// Makes the call's vectors current on the device; what must be issued or moved first is.
-  void bring_to_device(const Call& call);
+  void bring_to_device(runtime::DeviceState& device,
+                       std::span<const detail::CallArgument> arguments);
   /// One attempt, with the issue lock held: false if another thread moved a vector away.
-  static bool upload(const Call& call);
+  static bool try_upload(runtime::DeviceState& device,
+                         std::span<const detail::CallArgument> arguments);
+  template <class Work>
+  void run_with(runtime::DeviceState& device, std::span<const detail::CallArgument> arguments,
+                Work&& work) {
+    for (;;) {
+      bring_to_device(device, arguments);
+      const std::lock_guard issue(device.issue_lock());
+      try {
+        if (!try_upload(device, arguments)) continue;  // another thread moved a vector away
+        work();
+      } catch (...) {
+        throw CallFailed{current_failure()};
+      }
+      return;
+    }
+  }
   void relieve(runtime::DeviceState& device);
   static std::unique_ptr<HeldLaunch> spare_launch(DeviceWindow& window);
   static Group& new_group(DeviceWindow& window);
@@ -171,11 +233,14 @@ class LaunchWindow final : public runtime::HeldWork {
   void count_issued(const HeldLaunch& launch) noexcept;
   void count_merges(const HeldLaunch& launch) noexcept;
   /// Notes that a launch, or each that it stands for, was not carried out.
-  void note_failed(const HeldLaunch& launch, const Error& failure, Failures& failures);
-  void launch_single(runtime::DeviceState& device, HeldLaunch& launch);
+  void note_failed(runtime::DeviceState& device, const HeldLaunch& launch, const Error& failure,
+                   Failures& failures);
+  void launch_single(runtime::DeviceState& device, HeldLaunch& launch,
+                     runtime::StreamState* stream = nullptr);
   std::vector<std::unique_ptr<Group>> detach(DeviceWindow& window, std::size_t most);
   void recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups);
   void issue_device(runtime::DeviceState& device, Failures& failures);
+  void flush_device(runtime::DeviceState& device, Failures& failures);
   static void throw_first(Failures failures);
 
   runtime::Core& core_;
@@ -197,8 +262,6 @@ std::vector<Error> take_pending() noexcept;
 void throw_pending();
 
 /// `failure` with the kernel and launch site added where it has none (W59).
-Error located(const Error& failure, const KernelRecord& kernel, const std::source_location& where);
-/// The exception in flight as an Error, whatever it is.
-Error current_failure();
+Error located(const Error& failure, const std::string& kernel, const std::source_location& where);
 
 }  // namespace salvo::window

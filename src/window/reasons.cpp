@@ -12,7 +12,7 @@ struct Words {
   std::string_view text;
 };
 
-constexpr std::array<Words, 32> kReasons{{
+constexpr std::array<Words, 33> kReasons{{
     {"none", "applied"},
     {"window_off", "the window is off"},
     {"backend_off", "the window is off for this backend"},
@@ -21,6 +21,7 @@ constexpr std::array<Words, 32> kReasons{{
     {"paused", "a window::Pause is in scope"},
     {"escaped", "it touches memory whose raw address was handed out"},
     {"exiting", "the program is exiting"},
+    {"on_stream", "it was launched on a stream"},
     {"user_intrinsic", "it uses a registered intrinsic"},
     {"live_value", "it reads a live host value"},
     {"shared_size", "it uses dynamic shared memory"},

@@ -14,11 +14,11 @@
 namespace salvo::window {
 namespace {
 
-[[noreturn]] void refuse(const KernelRecord& kernel, const Dims& dims, std::string message) {
+[[noreturn]] void refuse(const std::string& kernel, const Dims& dims, std::string message) {
   Error::Details details;
   details.code = Errc::invalid_argument;
   details.operation = "launch";
-  details.kernel = kernel.kernel.name;
+  details.kernel = kernel;
   details.message = std::move(message);
   details.launch = SourceLocation::from(dims.where());
   throw Error(std::move(details));
@@ -28,13 +28,19 @@ constexpr std::string_view kAxes = "xyz";
 /// Along one axis: global indexes are 32-bit.
 constexpr std::uint64_t kMostThreads = std::numeric_limits<std::int32_t>::max();
 
+/// Whether the device is asked for the size of a block. An empty range sizes nothing (W35).
+bool leaves_block_open(const Dims& dims) noexcept {
+  return dims.is_range() && dims.automatic_block() && dims.range() > 0;
+}
+
 }  // namespace
 
-runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, KernelRecord& kernel,
-                                            Prepared& prepared, const Dims& dims) {
+runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
+                                            const std::string& kernel, std::uint64_t shared_bytes,
+                                            std::uint32_t usual_block, const Dims& dims) {
   const DeviceProperties& limits = device.properties();
   runtime::LaunchShape shape;
-  const std::int64_t shared = dims.shared_bytes() + static_cast<std::int64_t>(kernel.shared_bytes);
+  const std::int64_t shared = dims.shared_bytes() + static_cast<std::int64_t>(shared_bytes);
   if (dims.shared_bytes() < 0 || std::cmp_greater(shared, limits.shared_bytes_per_block)) {
     refuse(kernel, dims, fmt::format("{} bytes of dynamic shared memory do not fit in {}'s {}",
                                      dims.shared_bytes(), device.id(),
@@ -51,19 +57,15 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
       return shape;  // W35: nothing to launch, nothing to size
     }
     if (dims.automatic_block()) {
-      std::uint32_t usual = prepared.block.load(std::memory_order_relaxed);
-      if (usual == 0) {
-        usual = automatic_block(device, prepared);
-        prepared.block.store(usual, std::memory_order_relaxed);
-      }
-      const std::uint64_t blocks = (static_cast<std::uint64_t>(dims.range()) + usual - 1) / usual;
-      if (blocks <= limits.max_grid[0] && blocks * usual <= kMostThreads) {
+      const std::uint64_t blocks =
+          (static_cast<std::uint64_t>(dims.range()) + usual_block - 1) / usual_block;
+      if (blocks <= limits.max_grid[0] && blocks * usual_block <= kMostThreads) {
         // The usual launch: the driver's block needs no further check.
         shape.grid[0] = static_cast<std::uint32_t>(blocks);
-        shape.block[0] = usual;
+        shape.block[0] = usual_block;
         return shape;
       }
-      block = {usual, 1, 1};
+      block = {usual_block, 1, 1};
     }
     const std::int64_t threads = block[0] > 0 ? block[0] : 1;
     grid = {dims.range() / threads + (dims.range() % threads != 0), 1, 1};
@@ -94,20 +96,25 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
   return shape;
 }
 
-std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device,
-                                            const Prepared& prepared) {
-  if (const std::uint32_t usual = device.driver().preferred_block(nullptr)) return usual;
+std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepared& prepared) {
+  if (const std::uint32_t known = prepared.block.load(std::memory_order_relaxed)) return known;
+  std::uint32_t usual = device.driver().preferred_block(nullptr);
   // Held so that nobody drops the compiled kernel meanwhile.
-  const std::lock_guard issue(device.issue_lock());
+  std::unique_lock<std::mutex> issue(device.issue_lock(), std::defer_lock);
+  if (usual == 0) issue.lock();
   try {
-    return device.driver().preferred_block(&device.executable(
-        *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
-        &prepared.programs[0]));
+    if (usual == 0) {
+      usual = device.driver().preferred_block(&device.executable(
+          *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
+          &prepared.programs[0]));
+    }
   } catch (const Error&) {
     // The device remembers the failed build and throws it again at issue (W58). The block must not
     // depend on whether that happens, so the device's smallest usual size stands in.
-    return std::min<std::uint32_t>(64, device.properties().max_threads_per_block);
+    usual = std::min<std::uint32_t>(64, device.properties().max_threads_per_block);
   }
+  prepared.block.store(usual, std::memory_order_relaxed);
+  return usual;
 }
 
 void LaunchWindow::check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
@@ -116,19 +123,20 @@ void LaunchWindow::check_arguments(const runtime::DeviceState& device, const Ker
   const ir::Kernel& kernel = record.kernel;
   const std::size_t declared = kernel.parameters.size() - record.live.size();
   if (arguments.size() != declared) {
-    refuse(record, dims, fmt::format("{} arguments for {} parameters", arguments.size(), declared));
+    refuse(kernel.name, dims,
+           fmt::format("{} arguments for {} parameters", arguments.size(), declared));
   }
   for (std::size_t p = 0; p < declared; ++p) {
     if (!kernel.parameters[p].is_span) continue;
     const detail::CallArgument& argument = arguments[p];
     if (argument.length > std::numeric_limits<std::int32_t>::max()) {
-      refuse(record, dims,
+      refuse(kernel.name, dims,
              fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
                          argument.length));
     }
     if (argument.storage && argument.storage->bytes() >
                                 device.properties().max_allocation_bytes) {
-      refuse(record, dims,
+      refuse(kernel.name, dims,
              fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
                          argument.storage->bytes(), device.id(),
                          device.properties().max_allocation_bytes));
@@ -136,27 +144,37 @@ void LaunchWindow::check_arguments(const runtime::DeviceState& device, const Ker
   }
 }
 
+Reason LaunchWindow::why_not_held(const runtime::DeviceState& device,
+                                  std::span<const detail::CallArgument> arguments,
+                                  const runtime::StreamState* stream) const noexcept {
+  if (exiting_) return Reason::exiting;
+  if (stream) return Reason::on_stream;
+  if (scopes().paused > 0) return Reason::paused;
+  if (touches_escaped(arguments)) return Reason::escaped;
+  return settings_.why_not_held(device);
+}
+
 void LaunchWindow::submit(runtime::DeviceState& device,
                           const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
-                          std::span<const detail::CallArgument> arguments) {
+                          std::span<const detail::CallArgument> arguments,
+                          runtime::StreamState* stream) {
   throw_pending();
+  const std::string& name = kernel->kernel.name;
   check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
   try {
     prepared = &kernel->on(device);
   } catch (const Error& failure) {
-    throw located(failure, *kernel, dims.where());
+    throw located(failure, name, dims.where());
   }
+  const std::uint32_t usual = leaves_block_open(dims) ? automatic_block(device, *prepared) : 0;
   const Call call{device, window_of(device), kernel, *prepared, dims,
-                  shape_of(device, *kernel, *prepared, dims), arguments};
-  if (call.shape.grid[0] == 0 || call.shape.grid[1] == 0 || call.shape.grid[2] == 0) return;  // W35
+                  shape_of(device, name, kernel->shared_bytes, usual, dims), arguments, stream};
+  if (is_empty(call.shape)) return;  // W35
 
-  const Reason refused = exiting_                ? Reason::exiting
-                         : scopes().paused > 0 ? Reason::paused
-                                               : settings_.why_not_held(device);
+  const Reason refused = why_not_held(device, arguments, stream);
   if (explain_.listening()) {
-    explain_.say({Decision::Kind::window, refused == Reason::none, refused, kernel->kernel.name,
-                  device.id(), ""});
+    explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), ""});
   }
   Counters::raise(counters_.submitted);
   try {
@@ -168,7 +186,7 @@ void LaunchWindow::submit(runtime::DeviceState& device,
     }
   } catch (const CallFailed& failure) {
     Counters::raise(counters_.failed);
-    throw located(failure.error, *kernel, dims.where());
+    throw located(failure.error, name, dims.where());
   } catch (...) {
     // Somebody else's failure came up while room was made; this launch was not made (W60).
     Counters::raise(counters_.failed);

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "fake/late_queue.hpp"
+
 #include "backends/interpreter/interpreter_backend.hpp"
 
 namespace salvo::tests {
@@ -100,9 +102,13 @@ class FakeExecutable final : public runtime::Executable {
         binary_(std::move(binary)) {}
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads_; }
   std::vector<std::byte> binary() const override { return binary_; }
+  std::optional<std::vector<runtime::SourceParameter>> source_parameters() const override {
+    return parameters;
+  }
 
-  const std::unique_ptr<runtime::Executable> inner;
+  const std::shared_ptr<runtime::Executable> inner;
   const std::string kernel;
+  std::optional<std::vector<runtime::SourceParameter>> parameters;
 
  private:
   std::uint32_t max_threads_;
@@ -165,47 +171,166 @@ class FakeDevice final : public runtime::DeviceDriver {
     for (const ir::Parameter& parameter : kernel.parameters) {
       cost.bytes += parameter.is_span ? 16 : 8;
       cost.slots += parameter.is_span ? 2 : 1;
-      cost.push_constant_bytes += parameter.is_span ? 4 : static_cast<std::uint32_t>(
-                                                               ir::size_of(parameter.type));
+      cost.push_constant_bytes +=
+          parameter.is_span ? 4 : static_cast<std::uint32_t>(ir::size_of(parameter.type));
     }
     return cost;
   }
 
-  runtime::Queue& queue() noexcept override { return inner_->queue(); }
+  std::unique_ptr<runtime::Executable> build_source(const runtime::UserSource& source) override {
+    note({Driver::build_source, source.entry, {}, 0});
+    const auto kernel = options_.compiler ? options_.compiler(source) : std::nullopt;
+    if (!kernel) {
+      Error::Details details;
+      details.code = Errc::compile_failed;
+      details.backend = "fake";
+      details.operation = "compile";
+      details.message = "the source does not compile";
+      details.log = "line 1: " + source.code;
+      throw Error(std::move(details));
+    }
+    auto made =
+        std::make_unique<FakeExecutable>(inner_->build(*kernel, inner_->translate(*kernel, {}), {}),
+                                         source.entry, properties_.max_threads_per_block,
+                                         std::vector<std::byte>{});
+    if (options_.tells_parameters) {
+      made->parameters.emplace();
+      for (const ir::Parameter& parameter : kernel->parameters) {
+        made->parameters->push_back(
+            {parameter.is_span, parameter.is_span ? 0 : ir::size_of(parameter.type)});
+      }
+    }
+    return made;
+  }
+
+  runtime::Queue& queue() noexcept override { return queue_; }
   void launch(runtime::Queue& queue, runtime::Executable& executable,
               const runtime::LaunchShape& shape,
               std::span<const runtime::Argument> arguments) override {
     auto& fake = static_cast<FakeExecutable&>(executable);
-    note({Driver::launch, fake.kernel, shape, 0});
-    inner_->launch(queue, *fake.inner, shape, arguments);
+    note({Driver::launch, fake.kernel, shape, 0}, &queue);
+    give(queue, [this, code = fake.inner, shape,
+                 given = std::vector<runtime::Argument>(arguments.begin(), arguments.end())] {
+      inner_->launch(inner_->queue(), *code, shape, given);
+      ++clock_;
+    });
   }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override {
-    note({Driver::write, "", {}, bytes});
-    inner_->write(queue, to, offset, source, bytes);
+    note({Driver::write, "", {}, bytes}, &queue);
+    const auto* first = static_cast<const std::byte*>(source);
+    give(queue, [this, to, offset, kept = std::vector<std::byte>(first, first + bytes)] {
+      inner_->write(inner_->queue(), to, offset, kept.data(), kept.size());
+    });
   }
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
             std::size_t bytes) override {
-    note({Driver::read, "", {}, bytes});
-    inner_->read(queue, target, from, offset, bytes);
+    note({Driver::read, "", {}, bytes}, &queue);
+    give(queue, [=, this] { inner_->read(inner_->queue(), target, from, offset, bytes); });
+    run(queue);
   }
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override {
-    note({Driver::copy, "", {}, bytes});
-    inner_->copy(queue, to, to_offset, from, from_offset, bytes);
+    note({Driver::copy, "", {}, bytes}, &queue);
+    give(queue,
+         [=, this] { inner_->copy(inner_->queue(), to, to_offset, from, from_offset, bytes); });
   }
-  void submit(runtime::Queue& queue) override {
-    note({Driver::submit, "", {}, 0});
-    inner_->submit(queue);
-  }
+  void submit(runtime::Queue& queue) override { note({Driver::submit, "", {}, 0}, &queue); }
   void finish(runtime::Queue& queue) override {
-    note({Driver::finish, "", {}, 0});
-    inner_->finish(queue);
+    note({Driver::finish, "", {}, 0}, &queue);
+    run(queue);
+  }
+
+  std::unique_ptr<runtime::Queue> make_queue(int) override {
+    note({Driver::make_queue, "", {}, 0});
+    return std::make_unique<LateQueue>(++last_queue_);
+  }
+  std::unique_ptr<runtime::Event> make_event() override { return std::make_unique<LateEvent>(); }
+  void record(runtime::Queue& queue, runtime::Event& event) override {
+    note({Driver::record, "", {}, 0}, &queue);
+    auto& point = static_cast<LateEvent&>(event);
+    auto moment = std::make_shared<LateMoment>();
+    give(queue, [this, moment] { moment->time = clock_; });
+    const std::lock_guard lock(lock_);
+    moment->work = late(queue).work();
+    moment->position = moment->work->given();
+    point.moment = std::move(moment);
+  }
+  void wait(runtime::Queue& queue, runtime::Event& event) override {
+    note({Driver::wait_in_queue, "", {}, 0}, &queue);
+    std::shared_ptr<LateMoment> moment;
+    {
+      const std::lock_guard lock(lock_);
+      moment = moment_of(event);
+    }
+    if (moment) give(queue, [moment] { moment->reach(); });
+  }
+  void wait(runtime::Event& event) override {
+    note({Driver::wait, "", {}, 0});
+    const std::lock_guard lock(lock_);
+    if (const auto moment = moment_of(event)) moment->reach();
+  }
+  bool reached(runtime::Event& event) override {
+    const std::lock_guard lock(lock_);
+    const auto moment = moment_of(event);
+    return !moment || moment->is_reached();
+  }
+  double elapsed_ms(runtime::Event& first, runtime::Event& second) override {
+    const std::lock_guard lock(lock_);
+    moment_of(first)->reach();
+    moment_of(second)->reach();
+    return static_cast<double>(moment_of(second)->time) -
+           static_cast<double>(moment_of(first)->time);
+  }
+
+  runtime::HostBlock allocate_host(std::size_t bytes) override {
+    note({Driver::allocate_host, "", {}, bytes});
+    return {::operator new(bytes), bytes, 1};
+  }
+  void release_host(runtime::HostBlock block) noexcept override {
+    note({Driver::release_host, "", {}, block.bytes});
+    ::operator delete(block.data);
+  }
+  runtime::HostBlock register_host(void* data, std::size_t bytes) override {
+    note({Driver::register_host, "", {}, bytes});
+    return {data, bytes, 2};
+  }
+  void unregister_host(runtime::HostBlock block) noexcept override {
+    note({Driver::unregister_host, "", {}, block.bytes});
+  }
+  void write_async(runtime::Queue& queue, runtime::Buffer to, std::size_t offset,
+                   const runtime::HostBlock& from, std::size_t from_offset,
+                   std::size_t bytes) override {
+    note({Driver::write_async, "", {}, bytes}, &queue);
+    const auto* source = static_cast<const std::byte*>(from.data) + from_offset;
+    give(queue, [=, this] { inner_->write(inner_->queue(), to, offset, source, bytes); });
+  }
+  void read_async(runtime::Queue& queue, const runtime::HostBlock& to, std::size_t to_offset,
+                  runtime::Buffer from, std::size_t offset, std::size_t bytes) override {
+    note({Driver::read_async, "", {}, bytes}, &queue);
+    auto* target = static_cast<std::byte*>(to.data) + to_offset;
+    give(queue, [=, this] { inner_->read(inner_->queue(), target, from, offset, bytes); });
   }
 
  private:
-  void note(DriverCall call) {
+  static LateQueue& late(runtime::Queue& queue) { return static_cast<LateQueue&>(queue); }
+  static std::shared_ptr<LateMoment> moment_of(runtime::Event& event) {
+    return static_cast<LateEvent&>(event).moment;
+  }
+  /// The default queue works at once, the others when they must.
+  void give(runtime::Queue& queue, std::function<void()> work) {
+    const std::lock_guard lock(lock_);
+    late(queue).work()->push(std::move(work));
+    if (&queue == &queue_) late(queue).work()->run();
+  }
+  void run(runtime::Queue& queue) {
+    const std::lock_guard lock(lock_);
+    late(queue).work()->run();
+  }
+
+  void note(DriverCall call, runtime::Queue* queue = nullptr) {
     call.device = number_;
+    if (queue) call.queue = late(*queue).number();
     control_->note(std::move(call));
   }
 
@@ -214,6 +339,10 @@ class FakeDevice final : public runtime::DeviceDriver {
   FakeOptions options_;
   std::uint32_t number_;
   DeviceProperties properties_;
+  std::recursive_mutex lock_;  // work that is done waits for other work
+  LateQueue queue_{0};
+  std::uint32_t last_queue_ = 0;
+  std::uint64_t clock_ = 0;
 };
 
 class FakeBackend final : public runtime::Backend {
@@ -231,8 +360,8 @@ class FakeBackend final : public runtime::Backend {
     }
     inner_ = backends::interpreter::make_backend();
     for (std::uint32_t i = 0; i < options_.devices; ++i) {
-      devices.push_back(std::make_unique<FakeDevice>(std::move(inner_->open().front()), control_,
-                                                     options_, i));
+      devices.push_back(
+          std::make_unique<FakeDevice>(std::move(inner_->open().front()), control_, options_, i));
     }
     return devices;
   }

@@ -26,6 +26,17 @@ enum class Driver : std::uint8_t {
   submit,
   finish,
   load,  // a build from a cached binary
+  make_queue,
+  record,
+  wait_in_queue,  // a queue's later work waits for an event
+  wait,           // the caller does
+  write_async,
+  read_async,
+  allocate_host,
+  release_host,
+  register_host,
+  unregister_host,
+  build_source,
 };
 
 struct DriverCall {
@@ -34,7 +45,8 @@ struct DriverCall {
   runtime::LaunchShape shape;
   std::size_t bytes = 0;
   std::uint32_t device = 0;
-  std::string code{};  // build, load
+  std::string code{};       // build, load
+  std::uint32_t queue = 0;  // 0: the default queue, or none
 };
 
 /// What a test sees and steers of a fake backend; shared with its devices. Thread-safe.
@@ -83,10 +95,17 @@ struct FakeOptions {
   /// Which device compiler it is, for the disk cache; and whether it hands out binaries.
   std::string build_identity = "fake compiler 1";
   bool has_binary = true;
+  /// The device's compiler for user source: what it makes of a source, or nothing if it refuses.
+  std::function<std::optional<ir::Kernel>(const runtime::UserSource&)> compiler{};
+  /// Whether compiled user source tells its parameters.
+  bool tells_parameters = true;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };
 
+/// Work of queues that were made is done only when something waits for it, as late as the API
+/// allows: what is read too early is wrong every time. Its clock counts launches, a millisecond
+/// each.
 std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,
                                                     FakeOptions options = {});
 

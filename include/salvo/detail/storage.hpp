@@ -56,6 +56,15 @@ struct CallArgument {
   std::uint64_t byte_offset = 0;
   std::uint64_t length = 0;
   std::uint64_t bits = 0;  // scalar
+  /// Span: the launch stores every byte of the storage, so that nothing needs to be uploaded.
+  bool overwritten = false;
+};
+
+/// One argument for code that the user brought: its kind is the caller's word.
+struct SourceArgument {
+  CallArgument value;
+  bool is_span = false;
+  std::size_t bytes = 0;  // of a scalar
 };
 
 [[noreturn]] void index_out_of_range(std::size_t index, std::size_t size);

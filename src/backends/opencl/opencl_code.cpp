@@ -55,6 +55,12 @@ std::vector<std::byte> OpenclExecutable::binary() const {
   return content;
 }
 
+std::optional<std::vector<runtime::SourceParameter>> OpenclExecutable::source_parameters() const {
+  std::vector<runtime::SourceParameter> all;
+  for (const ArgumentPlan& argument : plan) all.push_back({argument.is_span, argument.bytes});
+  return all;
+}
+
 bool OpenclDevice::runs_serially(const ir::Kernel& kernel) const {
   return facts_.properties.is_cpu && passes::can_serialize_block(kernel);
 }

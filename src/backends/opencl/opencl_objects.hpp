@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ class OpenclExecutable final : public runtime::Executable {
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads; }
   std::uint32_t spill_bytes_per_thread() const noexcept override { return spill_bytes; }
   std::vector<std::byte> binary() const override;
+  std::optional<std::vector<runtime::SourceParameter>> source_parameters() const override;
 };
 
 inline cl_mem memory_of(runtime::Buffer buffer) noexcept {
