@@ -1,5 +1,6 @@
 // Moving data by hand: each call issues what is held, then moves bytes in the vectors' states
-// (W19). SPDX-License-Identifier: MIT
+// (W19).
+// SPDX-License-Identifier: MIT
 #include "salvo/transfer.hpp"
 
 #include <array>

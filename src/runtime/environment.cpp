@@ -79,8 +79,6 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   const auto user_cache = add("XDG_CACHE_HOME", "a folder", "the user's cache folder").current;
   const auto home = add("HOME", "a folder", "holds .cache/, if XDG_CACHE_HOME is not set").current;
   if (cache_dir.empty()) cache_dir = default_cache_folder(user_cache, home);
-  trace_file = add("SALVO_TRACE", "a file to write", "writes a timeline in the Chrome trace format")
-                   .current;
   vulkan_batch = number(add("SALVO_VULKAN_BATCH", "1 to 4096",
                             "dispatches in a Vulkan submission (default 32)"),
                         4096, vulkan_batch);

@@ -28,7 +28,6 @@ class Environment {
   bool disk_cache = true;
   std::string cache_dir;  // SALVO_CACHE_DIR, else the user's cache folder; empty: there is none
   std::uint64_t cache_bytes = 0;
-  std::string trace_file;
   std::uint32_t vulkan_batch = 32;
   bool vulkan_validation = false;
   bool vulkan_large_push_constants = false;

@@ -1,5 +1,6 @@
 // Launches two kernels on every device that compiles, and tells what was built and what they
-// computed. SPDX-License-Identifier: MIT
+// computed.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include <cstdio>
