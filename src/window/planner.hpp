@@ -12,7 +12,7 @@
 namespace salvo::window {
 
 /// Reason::none if issuing `members` as one launch is expected to be no slower than one by one;
-/// Reason::not_profitable otherwise. The thresholds are measured: see docs/planner.md.
+/// Reason::not_profitable otherwise. `./dev bench` shows both planners beside separate launches.
 Reason judge_fusion(const DeviceProperties& device,
                     std::span<const std::unique_ptr<HeldLaunch>> members);
 
