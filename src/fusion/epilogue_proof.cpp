@@ -1,5 +1,6 @@
 // Proves on the host that a producer stores each element once and whatever its consumer writes
-// (W41). SPDX-License-Identifier: MIT
+// (W41).
+// SPDX-License-Identifier: MIT
 #include "fusion/epilogue_proof.hpp"
 
 #include <algorithm>

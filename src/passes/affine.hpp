@@ -1,5 +1,6 @@
 // Indexes and guards as affine forms of a thread's position, with the numbers of one launch filled
-// in. SPDX-License-Identifier: MIT
+// in.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

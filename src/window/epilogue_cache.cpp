@@ -1,5 +1,6 @@
 // Pairs of producer and consumer: whether they merge, proved once, and the kernels they become
-// (W43). SPDX-License-Identifier: MIT
+// (W43).
+// SPDX-License-Identifier: MIT
 #include "window/epilogue_cache.hpp"
 
 #include <utility>

@@ -1,5 +1,6 @@
 // Random producers with their consumers: the same bytes merged, apart and interpreted, on every
-// device. SPDX-License-Identifier: MIT
+// device.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,6 @@
 // W39-W45, W47, W48, W11: which consumers run at their producer's store, and that bytes stay the
-// same. SPDX-License-Identifier: MIT
+// same.
+// SPDX-License-Identifier: MIT
 #include <numeric>
 
 #include "rules/epilogue_fixture.hpp"

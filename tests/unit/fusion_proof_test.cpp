@@ -1,5 +1,6 @@
 // The proof that a producer stores each element once and all that its consumer writes: closed
-// forms, enumeration, and that the two never contradict each other. SPDX-License-Identifier: MIT
+// forms, enumeration, and that the two never contradict each other.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <functional>
