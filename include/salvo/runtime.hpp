@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "salvo/device.hpp"
+#include "salvo/disk_cache.hpp"
 #include "salvo/policy.hpp"
 #include "salvo/window.hpp"
 
@@ -49,6 +50,9 @@ struct RuntimeOptions {
   bool built_in_backends = true;
   /// Defaults to std::getenv.
   EnvironmentLookup environment;
+  /// Where compiled kernels are kept. Empty: as the environment says, unless there are backends
+  /// besides the built-in ones; then nothing is kept.
+  std::string cache_folder;
 };
 
 class Runtime {
@@ -73,6 +77,17 @@ class Runtime {
   Window& window() noexcept { return window_; }
   Policy& policy() noexcept { return policy_; }
 
+  /// Forgets how kernels are run: generated source, compiled and fused kernels, plans. Issues what
+  /// is held and waits for it first; if that throws, all is forgotten and the error passes on. For
+  /// programs that change an intrinsic they have registered (W72); the disk cache stays, because
+  /// what it holds is found by its source.
+  void clear_launch_cache();
+
+  /// What is kept on disk, and what came of it (W73).
+  DiskCacheReport disk_cache() const;
+  /// Removes what is kept on disk. Throws Errc::io if that is not possible.
+  void clear_disk_cache();
+
   /// Every variable there is, with its current value (R12).
   std::vector<EnvironmentVariable> environment() const;
 
@@ -81,5 +96,8 @@ class Runtime {
   Window window_;
   Policy policy_;
 };
+
+/// Of the default runtime (W72).
+inline void clear_launch_cache() { Runtime::instance().clear_launch_cache(); }
 
 }  // namespace salvo

@@ -81,6 +81,10 @@ struct WindowStats {
   std::uint64_t fallbacks = 0;     // fused launches that failed and were issued singly
   std::uint64_t fused_cache_hits = 0;
   std::uint64_t fused_cache_misses = 0;
+  // What a kernel's first launch on a device costs and a repeat skips (W71):
+  std::uint64_t capability_checks = 0;
+  std::uint64_t sources_generated = 0;
+  std::uint64_t compile_cache_keys = 0;  // compiled kernels looked up by content
   std::map<Reason, std::uint64_t> refusals;
 };
 

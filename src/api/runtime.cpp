@@ -17,9 +17,9 @@ namespace {
 
 /// A Core and the window on it, destroyed together: the window first.
 struct Joined {
-  explicit Joined(runtime::Environment environment,
-                  std::vector<std::unique_ptr<runtime::Backend>> backends)
-      : core(std::move(environment), std::move(backends)), launches(core) {
+  Joined(runtime::Environment environment, std::vector<std::unique_ptr<runtime::Backend>> backends,
+         const std::string& cache_folder)
+      : core(std::move(environment), std::move(backends), cache_folder), launches(core) {
     core.set_held_work(&launches);
   }
   runtime::Core core;
@@ -32,6 +32,8 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
                           : EnvironmentLookup([](const char* name) { return std::getenv(name); });
   runtime::Environment environment(lookup);
   std::vector<std::unique_ptr<runtime::Backend>> backends = std::move(options.backends);
+  std::string cache_folder = std::move(options.cache_folder);
+  if (cache_folder.empty() && backends.empty()) cache_folder = environment.cache_dir;
   if (options.built_in_backends) {
     auto built_in =
         backends::built_in({.vulkan = {.batch = environment.vulkan_batch,
@@ -40,7 +42,7 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
                                            environment.vulkan_large_push_constants}});
     std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
   }
-  auto joined = std::make_shared<Joined>(std::move(environment), std::move(backends));
+  auto joined = std::make_shared<Joined>(std::move(environment), std::move(backends), cache_folder);
   return {joined, &joined->core};
 }
 
@@ -92,6 +94,24 @@ std::vector<Device> Runtime::by_backend(std::string_view backend) const {
 }
 Device Runtime::get(std::string_view id) const { return Device(core_->get(id)); }
 std::vector<BackendInfo> Runtime::backends() const { return core_->backends(); }
+void Runtime::clear_launch_cache() {
+  auto& launches = api::window_of(*core_);
+  api::flush_then(launches, [&] { launches.clear_launch_cache(); });
+  window::throw_pending();
+}
+
+DiskCacheReport Runtime::disk_cache() const {
+  const runtime::DiskCache* cache = core_->disk_cache();
+  if (!cache) return {};
+  DiskCacheReport report = cache->report();
+  report.enabled = core_->environment().disk_cache;
+  return report;
+}
+
+void Runtime::clear_disk_cache() {
+  if (runtime::DiskCache* cache = core_->disk_cache()) cache->clear();
+}
+
 std::vector<EnvironmentVariable> Runtime::environment() const {
   return core_->environment().table();
 }

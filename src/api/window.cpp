@@ -83,6 +83,12 @@ WindowStats Window::stats() const {
   stats.fallbacks = counters.fallbacks;
   stats.fused_cache_hits = counters.cache_hits;
   stats.fused_cache_misses = counters.cache_misses;
+  for (const auto& device : core_->devices()) {
+    const runtime::FirstLaunchCounts& first = device->first_launch_counts();
+    stats.capability_checks += first.capability_checks;
+    stats.sources_generated += first.sources_generated;
+    stats.compile_cache_keys += first.compile_cache_keys;
+  }
   for (std::size_t i = 0; i < counters.refusals.size(); ++i) {
     const std::uint64_t count = counters.refusals[i];
     if (count > 0) stats.refusals[static_cast<Reason>(i)] = count;
@@ -90,7 +96,11 @@ WindowStats Window::stats() const {
   return stats;
 }
 
-void Window::reset_stats() { api::window_of(*core_).counters().reset(); }
+void Window::reset_stats() {
+  api::window_of(*core_).counters().reset();
+  for (const auto& device : core_->devices()) device->first_launch_counts().reset();
+}
+
 std::vector<Decision> Window::decisions() const { return api::window_of(*core_).explain().kept(); }
 void Window::keep_decisions(std::size_t most) { api::window_of(*core_).explain().keep(most); }
 

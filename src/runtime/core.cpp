@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <ranges>
 
 #include "runtime/backend_names.hpp"
@@ -42,8 +43,14 @@ void check_backend_name(std::string_view name) {
   }
 }
 
-Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backends)
+Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backends,
+           const std::string& cache_folder)
     : environment_(std::move(environment)) {
+  if (!cache_folder.empty()) {
+    // Absolute, because the program may change its current folder.
+    disk_cache_ = std::make_shared<DiskCache>(std::filesystem::absolute(cache_folder),
+                                              environment_.cache_bytes);
+  }
   std::ranges::stable_sort(backends, {}, [](const auto& one) { return rank(one->name()); });
   for (auto& owned : backends) {
     const std::shared_ptr<Backend> backend = std::move(owned);
@@ -55,7 +62,8 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
       for (auto& driver : open(*backend, info)) {
         devices_.push_back(std::make_shared<DeviceState>(
             backend, std::move(driver), fmt::format("{}:{}", info.name, number++),
-            static_cast<std::uint32_t>(devices_.size())));
+            static_cast<std::uint32_t>(devices_.size()),
+            environment_.disk_cache ? disk_cache_ : nullptr));
       }
     }
     infos_.push_back(std::move(info));

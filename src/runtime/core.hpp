@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/device_state.hpp"
+#include "runtime/disk_cache.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/held_work.hpp"
 #include "salvo/runtime.hpp"
@@ -16,13 +17,18 @@ namespace salvo::runtime {
 /// Made once per Runtime. Everything but `held_work` is constant afterwards.
 class Core {
  public:
-  /// Opens each backend in turn; one that fails leaves a BackendInfo with the reason (R1).
-  Core(Environment environment, std::vector<std::unique_ptr<Backend>> backends);
+  /// Opens each backend in turn; one that fails leaves a BackendInfo with the reason (R1). Without
+  /// a cache folder compiled kernels are not kept.
+  Core(Environment environment, std::vector<std::unique_ptr<Backend>> backends,
+       const std::string& cache_folder);
   ~Core();
 
   const Environment& environment() const noexcept { return environment_; }
   const std::vector<std::shared_ptr<DeviceState>>& devices() const noexcept { return devices_; }
   const std::vector<BackendInfo>& backends() const noexcept { return infos_; }
+
+  /// Null if there is no place for one. Devices use it only if the environment lets them.
+  DiskCache* disk_cache() const noexcept { return disk_cache_.get(); }
 
   std::shared_ptr<DeviceState> best() const;
   std::shared_ptr<DeviceState> get(std::string_view id) const;
@@ -34,6 +40,7 @@ class Core {
 
  private:
   Environment environment_;
+  std::shared_ptr<DiskCache> disk_cache_;
   std::vector<BackendInfo> infos_;
   std::vector<std::shared_ptr<DeviceState>> devices_;
   HeldWork* held_work_ = nullptr;

@@ -3,8 +3,10 @@
 #include "runtime/device_state.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "runtime/backend_names.hpp"
+#include "runtime/code_version.hpp"
 #include "runtime/float_probe.hpp"
 
 namespace salvo::runtime {
@@ -18,7 +20,8 @@ std::uint32_t next_serial() noexcept {
 }  // namespace
 
 DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<DeviceDriver> driver,
-                         std::string id, std::uint32_t ordinal)
+                         std::string id, std::uint32_t ordinal,
+                         std::shared_ptr<DiskCache> disk_cache)
     : backend_(std::move(backend)),
       driver_(std::move(driver)),
       properties_(driver_->properties()),
@@ -28,7 +31,8 @@ DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<Devic
           std::ranges::find(kBackendNames, backend_name_) - kBackendNames.begin())),
       ordinal_(ordinal),
       serial_(next_serial()),
-      pool_(*driver_) {}
+      pool_(*driver_),
+      disk_cache_(std::move(disk_cache)) {}
 
 DeviceState::~DeviceState() {
   try {
@@ -48,18 +52,73 @@ bool is_lasting(const Error& failure) {
          failure.code() == Errc::invalid_kernel;
 }
 
+void raise(std::atomic<std::uint64_t>& count) noexcept {
+  count.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string_view bytes_of(const std::uint64_t& value) noexcept {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
+
 }  // namespace
+
+Program DeviceState::translate(const ir::Kernel& kernel, const TranslateOptions& options) {
+  raise(first_launch_counts_.sources_generated);
+  return driver_->translate(kernel, options);
+}
+
+CacheKey DeviceState::disk_key(const Program& program, const TranslateOptions& options) {
+  const DeviceProperties& device = driver_->properties();
+  std::string device_options;
+  for (const std::string& option : program.options) {
+    device_options += option;
+    device_options += '\0';
+  }
+  return {.device = digest_of({backend_name_, device.platform, device.vendor, device.name}),
+          .driver = digest_of({device.driver_version}),
+          .compiler = digest_of({driver_->build_identity()}),
+          .salvo = digest_of({code_version()}),
+          .options = digest_of({device_options, options.device_contraction ? "contract" : "",
+                                bytes_of(options.may_alias)}),
+          .code = digest_of({program.entry, program.code})};
+}
+
+std::unique_ptr<Executable> DeviceState::load_or_build(const ir::Kernel& kernel,
+                                                       const Program& program,
+                                                       const TranslateOptions& options) {
+  if (!disk_cache_) return driver_->build(kernel, program, {});
+  const CacheKey key = disk_key(program, options);
+  if (const DiskCache::Found cached = disk_cache_->find(key);
+      cached.result == CacheLookup::found) {
+    try {
+      auto loaded = driver_->build(kernel, program, cached.binary);
+      disk_cache_->accept(key);
+      return loaded;
+    } catch (const Error&) {
+      // The driver knows best what it can load. If something else is wrong, it is met again below.
+      disk_cache_->refuse(key);
+    }
+  }
+  auto built = driver_->build(kernel, program, {});
+  try {
+    disk_cache_->store(key, built->binary());
+  } catch (const Error&) {
+    // The kernel runs; that its binary cannot be had costs the next process a build, nothing more.
+  }
+  return built;
+}
 
 Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& digest,
                                     const TranslateOptions& options, const Program* program) {
+  raise(first_launch_counts_.compile_cache_keys);
   const std::lock_guard lock(build_lock_);
   Built& built = built_[{digest, options.device_contraction, options.may_alias}];
   if (built.failure) std::rethrow_exception(built.failure);
   if (!built.executable) {
     try {
       built.executable =
-          program ? driver_->build(kernel, *program, {})
-                  : driver_->build(kernel, driver_->translate(kernel, options), {});
+          program ? load_or_build(kernel, *program, options)
+                  : load_or_build(kernel, translate(kernel, options), options);
     } catch (const Error& failure) {
       if (is_lasting(failure)) built.failure = std::current_exception();
       throw;

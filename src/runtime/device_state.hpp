@@ -13,17 +13,29 @@
 #include "ir/hash.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/buffer_pool.hpp"
+#include "runtime/disk_cache.hpp"
 #include "runtime/held_work.hpp"
 
 namespace salvo::runtime {
+
+/// What is done for a kernel's first launch on a device and skipped by a repeat (W71).
+struct FirstLaunchCounts {
+  std::atomic<std::uint64_t> capability_checks{0}, sources_generated{0}, compile_cache_keys{0};
+
+  void reset() noexcept {
+    for (auto* count : {&capability_checks, &sources_generated, &compile_cache_keys}) {
+      count->store(0, std::memory_order_relaxed);
+    }
+  }
+};
 
 /// Shared by the runtime, the vectors on it and the launches for it; outlives its Runtime while any
 /// of them lives.
 class DeviceState : public std::enable_shared_from_this<DeviceState> {
  public:
-  /// `backend` is kept alive as long as its device.
+  /// `backend` is kept alive as long as its device. `disk_cache` may be null.
   DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<DeviceDriver> driver,
-              std::string id, std::uint32_t ordinal);
+              std::string id, std::uint32_t ordinal, std::shared_ptr<DiskCache> disk_cache);
   ~DeviceState();
 
   const std::string& id() const noexcept { return id_; }  // "OpenCL:0"
@@ -42,9 +54,13 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// Held around launches, copies and waits. Taken before any window or storage lock.
   std::mutex& issue_lock() noexcept { return issue_lock_; }
 
-  /// The compiled form of a kernel, built at its first use. Building is serialised per device; that a
-  /// kernel does not compile is remembered and thrown again. `digest` is that of `kernel`.
-  /// `program` is the kernel's, if the caller has translated it already.
+  FirstLaunchCounts& first_launch_counts() noexcept { return first_launch_counts_; }
+  /// Source for the device compiler, counted.
+  Program translate(const ir::Kernel& kernel, const TranslateOptions& options);
+
+  /// The compiled form of a kernel, loaded from disk or built at its first use. Building is
+  /// serialised per device; that a kernel does not compile is remembered and thrown again. `digest`
+  /// is that of `kernel`. `program` is the kernel's, if the caller has translated it already.
   Executable& executable(const ir::Kernel& kernel, const ir::Digest& digest,
                          const TranslateOptions& options, const Program* program = nullptr);
   /// Lets the next use of a kernel that failed to build try again.
@@ -83,6 +99,10 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
     std::exception_ptr failure;
   };
 
+  std::unique_ptr<Executable> load_or_build(const ir::Kernel& kernel, const Program& program,
+                                            const TranslateOptions& options);
+  CacheKey disk_key(const Program& program, const TranslateOptions& options);
+
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;
   const DeviceProperties& properties_;  // the driver's
@@ -92,6 +112,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::uint32_t ordinal_;
   std::uint32_t serial_;
   BufferPool pool_;
+  std::shared_ptr<DiskCache> disk_cache_;
+  FirstLaunchCounts first_launch_counts_;
   std::mutex issue_lock_;
   std::mutex build_lock_;
   std::map<Key, Built> built_;

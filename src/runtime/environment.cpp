@@ -37,6 +37,13 @@ bool flag(const EnvironmentVariable& variable, bool fallback) {
   refuse(variable);
 }
 
+/// As the XDG base directory specification has it: a relative path counts as unset.
+std::string default_cache_folder(const std::string& user_cache, const std::string& home) {
+  if (user_cache.starts_with('/')) return user_cache + "/salvo";
+  if (home.starts_with('/')) return home + "/.cache/salvo";
+  return {};
+}
+
 }  // namespace
 
 std::string disable_suffix(std::string_view backend) {
@@ -64,7 +71,14 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   }
   disk_cache = flag(add("SALVO_DISK_CACHE", "0, 1", "keeps compiled kernels on disk (default 1)"),
                     true);
-  cache_dir = add("SALVO_CACHE_DIR", "a folder", "where compiled kernels are kept").current;
+  cache_dir = add("SALVO_CACHE_DIR", "a folder",
+                  "where they are kept (default salvo/ in the user's cache folder)")
+                  .current;
+  const auto size = add("SALVO_CACHE_SIZE", "1 to 1048576", "most MiB they may take (default 512)");
+  cache_bytes = std::uint64_t{number(size, 1'048'576, 512)} << 20U;
+  const auto user_cache = add("XDG_CACHE_HOME", "a folder", "the user's cache folder").current;
+  const auto home = add("HOME", "a folder", "holds .cache/, if XDG_CACHE_HOME is not set").current;
+  if (cache_dir.empty()) cache_dir = default_cache_folder(user_cache, home);
   trace_file = add("SALVO_TRACE", "a file to write", "writes a timeline in the Chrome trace format")
                    .current;
   vulkan_batch = number(add("SALVO_VULKAN_BATCH", "1 to 4096",

@@ -26,7 +26,8 @@ class Environment {
   std::string device;  // SALVO_DEVICE; empty: best
   ExplainFormat explain = ExplainFormat::off;
   bool disk_cache = true;
-  std::string cache_dir;  // SALVO_CACHE_DIR; empty: the user's cache folder
+  std::string cache_dir;  // SALVO_CACHE_DIR, else the user's cache folder; empty: there is none
+  std::uint64_t cache_bytes = 0;
   std::string trace_file;
   std::uint32_t vulkan_batch = 32;
   bool vulkan_validation = false;

@@ -133,27 +133,33 @@ const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) {
 }
 
 window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
-  const std::uint32_t which = device.serial();
-  for (window::Prepared* one = prepared_.load(std::memory_order_acquire); one;
-       one = one->next.get()) {
-    if (one->device_serial == which) return *one;
-  }
+  const auto find = [&, which = device.serial(), generation = device.generation()] {
+    window::Prepared* one = prepared_.load(std::memory_order_acquire);
+    while (one && (one->device_serial != which || one->made_in != generation)) {
+      one = one->next.get();
+    }
+    return one;
+  };
+  if (window::Prepared* known = find()) return *known;
   const std::lock_guard lock(lock_);
-  for (window::Prepared* one = prepared_.load(); one; one = one->next.get()) {
-    if (one->device_serial == which) return *one;
-  }
+  if (window::Prepared* known = find()) return *known;
   auto made = std::make_unique<window::Prepared>();
-  made->device_serial = which;
+  made->device_serial = device.serial();
+  // Before the source: if the launch cache is cleared meanwhile, this form is made once more. Older
+  // forms stay, because held launches use them.
+  made->made_in = device.generation();
   made->kernel = &form_for(device.properties());
   made->digest = made->kernel == &kernel ? digest : ir::hash(*made->kernel);
   made->device_contraction =
       contraction == Contraction::device && !leaves_contraction_alone(device.backend_name());
   made->cost = device.driver().parameter_cost(*made->kernel);
+  runtime::FirstLaunchCounts& counts = device.first_launch_counts();
+  counts.capability_checks.fetch_add(1, std::memory_order_relaxed);
   check_limits(*this, device, made->cost);
   for (const bool may_alias : {false, true}) {
     made->programs[may_alias ? 1 : 0] =
-        device.driver().translate(*made->kernel,
-                                  window::translate_options(may_alias, made->device_contraction));
+        device.translate(*made->kernel,
+                         window::translate_options(may_alias, made->device_contraction));
   }
   made->next.reset(prepared_.load());
   prepared_.store(made.get(), std::memory_order_release);

@@ -38,6 +38,7 @@ struct ParameterFacts {
 /// A kernel as one device knows it. Found by identity on a repeat launch (W71).
 struct Prepared {
   std::uint32_t device_serial = 0;
+  std::uint32_t made_in = 0;  // the device's generation; a later one needs its own (W72)
   std::atomic<std::uint32_t> block{0};  // for over(n); 0 until asked
   runtime::ParameterCost cost;
   /// What the device runs: the kernel, with fused multiply-adds where it has them and the kernel's
@@ -74,7 +75,7 @@ struct KernelRecord {
 
   /// What `device` knows of this kernel. The first call checks that the device can run it at all,
   /// throwing Errc::unsupported and naming what is missing, and generates its source; later calls
-  /// are a list walk.
+  /// are a list walk, until the launch cache is cleared (W72).
   window::Prepared& on(runtime::DeviceState& device);
 
   /// Unique in the process and never used again, unlike an address (W71).

@@ -320,6 +320,23 @@ void LaunchWindow::clear_fused_cache() {
   epilogue_cache_.clear();
 }
 
+void LaunchWindow::clear_launch_cache() {
+  Failures failures;
+  for (const auto& device : core_.devices()) {
+    const std::lock_guard issue(device->issue_lock());
+    try {
+      device->driver().finish(device->driver().queue());
+    } catch (...) {
+      failures.push_back(current_failure());
+    }
+    window_of(*device).plans.clear();
+    device->clear_executables();
+  }
+  fused_cache_.clear();
+  epilogue_cache_.clear();
+  keep_pending(std::move(failures));
+}
+
 std::uint64_t LaunchWindow::held_count() const {
   std::uint64_t held = 0;
   for (const auto& window : windows_) {

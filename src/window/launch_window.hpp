@@ -57,6 +57,9 @@ class LaunchWindow final : public runtime::HeldWork {
   Grants& grants() noexcept { return grants_; }
   /// Drops fused kernels and merged pairs, good and failed, and the plans that use them (W68).
   void clear_fused_cache();
+  /// Waits for the devices, then drops all that was made of kernels on them (W72). What was held is
+  /// issued already. Failures of the wait are kept as a destructor's are.
+  void clear_launch_cache();
   std::uint64_t held_count() const;
 
  private:

@@ -97,6 +97,8 @@ runtime::LaunchShape LaunchWindow::shape_of(runtime::DeviceState& device, Kernel
 std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device,
                                             const Prepared& prepared) {
   if (const std::uint32_t usual = device.driver().preferred_block(nullptr)) return usual;
+  // Held so that nobody drops the compiled kernel meanwhile.
+  const std::lock_guard issue(device.issue_lock());
   try {
     return device.driver().preferred_block(&device.executable(
         *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),

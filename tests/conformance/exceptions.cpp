@@ -28,6 +28,10 @@ constexpr Exception kExceptions[] = {
     {"CUDA/C", "", "Atomics.EachReturnsTheOldValueAndLeavesTheNew_f32", kFlushes},
     {"OpenCL", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
+    {"Vulkan", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
+     "Vulkan reaches host memory it did not allocate only by an extension few drivers have"},
+    {"Vulkan", "", "Streams.UserSourceRunsWithItsOwnArguments",
+     "a SPIR-V module of the user's states no layout that raw arguments could follow"},
 };
 
 /// The OpenCL 3.0 specification, section 7.4, full profile; single and double precision alike.
@@ -103,6 +107,7 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
+  if (subject.backend == "Vulkan") return {"SPIR-V", "", "scaled", {}};
   throw std::logic_error("no source is given for " + subject.backend);
 }
 

@@ -11,6 +11,7 @@
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
+#include "unit/vulkan_validation.hpp"
 
 namespace salvo::conformance {
 namespace {
@@ -33,7 +34,7 @@ struct Found {
     backends.push_back(backends::cuda::make_ptx_backend());
     backends.push_back(backends::cuda::make_c_backend());
     backends.push_back(backends::opencl::make_backend());
-    backends.push_back(backends::vulkan::make_backend({.validation = true}));
+    backends.push_back(backends::vulkan::make_backend({.validation = test::vulkan_validation()}));
     for (const auto& backend : backends) {
       auto opened = backend->open();
       const std::string name(backend->name());

@@ -4,6 +4,7 @@
 #include "fake/fake_backend.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "backends/interpreter/interpreter_backend.hpp"
@@ -81,18 +82,31 @@ ir::Kernel contracted(ir::Kernel kernel) {
   return kernel;
 }
 
+/// What a real device compiler would make of a program: bytes that are good for nothing else.
+std::vector<std::byte> compile(const runtime::Program& program) {
+  const std::string text = "fake machine code of " + program.code;
+  std::vector<std::byte> binary(text.size());
+  std::memcpy(binary.data(), text.data(), text.size());
+  return binary;
+}
+
 class FakeExecutable final : public runtime::Executable {
  public:
   FakeExecutable(std::unique_ptr<runtime::Executable> real, std::string name,
-                 std::uint32_t max_threads)
-      : inner(std::move(real)), kernel(std::move(name)), max_threads_(max_threads) {}
+                 std::uint32_t max_threads, std::vector<std::byte> binary)
+      : inner(std::move(real)),
+        kernel(std::move(name)),
+        max_threads_(max_threads),
+        binary_(std::move(binary)) {}
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads_; }
+  std::vector<std::byte> binary() const override { return binary_; }
 
   const std::unique_ptr<runtime::Executable> inner;
   const std::string kernel;
 
  private:
   std::uint32_t max_threads_;
+  std::vector<std::byte> binary_;
 };
 
 class FakeDevice final : public runtime::DeviceDriver {
@@ -123,18 +137,27 @@ class FakeDevice final : public runtime::DeviceDriver {
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
-    return inner_->translate(kernel, options);
+    runtime::Program program = inner_->translate(kernel, options);
+    if (options_.rewrite) options_.rewrite(program);
+    return program;
   }
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel,
                                              const runtime::Program& program,
                                              std::span<const std::byte> cached) override {
-    note({Driver::build, kernel.name, {}, 0});
+    note({cached.empty() ? Driver::build : Driver::load, kernel.name, {}, 0, 0, program.code});
+    std::vector<std::byte> binary = compile(program);
+    if (!cached.empty() && !std::ranges::equal(cached, binary)) {
+      throw Error(Errc::compile_failed, "this is no binary of that program");
+    }
+    if (!options_.has_binary) binary.clear();
     const std::uint32_t own = options_.max_threads ? options_.max_threads(kernel) : 0;
-    auto real = options_.contracts ? inner_->build(contracted(kernel), program, cached)
-                                   : inner_->build(kernel, program, cached);
+    auto real = options_.contracts ? inner_->build(contracted(kernel), program, {})
+                                   : inner_->build(kernel, program, {});
     return std::make_unique<FakeExecutable>(std::move(real), kernel.name,
-                                            own ? own : properties_.max_threads_per_block);
+                                            own ? own : properties_.max_threads_per_block,
+                                            std::move(binary));
   }
+  std::string build_identity() const override { return options_.build_identity; }
   std::uint32_t preferred_block(const runtime::Executable*) const override { return 256; }
   runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) const override {
     if (options_.cost) return options_.cost(kernel);

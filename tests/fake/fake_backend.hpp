@@ -25,14 +25,16 @@ enum class Driver : std::uint8_t {
   copy,
   submit,
   finish,
+  load,  // a build from a cached binary
 };
 
 struct DriverCall {
   Driver what;
-  std::string kernel;  // build, launch
+  std::string kernel;  // build, load, launch
   runtime::LaunchShape shape;
   std::size_t bytes = 0;
   std::uint32_t device = 0;
+  std::string code{};  // build, load
 };
 
 /// What a test sees and steers of a fake backend; shared with its devices. Thread-safe.
@@ -76,6 +78,11 @@ struct FakeOptions {
   std::function<std::uint32_t(const ir::Kernel&)> max_threads{};
   /// The device's compiler contracts whatever it is told, within what it compiles as one kernel.
   bool contracts = false;
+  /// Changes generated source, as registering an intrinsic anew would.
+  std::function<void(runtime::Program&)> rewrite{};
+  /// Which device compiler it is, for the disk cache; and whether it hands out binaries.
+  std::string build_identity = "fake compiler 1";
+  bool has_binary = true;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };

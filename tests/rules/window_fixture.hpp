@@ -55,14 +55,17 @@ inline ::testing::AssertionResult same_bits(std::span<const float> a, std::span<
 /// A runtime with one fake backend, as `options` say, under planner `always`.
 struct FakeRuntime {
   explicit FakeRuntime(FakeOptions options = {},
-                       EnvironmentLookup environment = [](const char*) { return nullptr; })
-      : FakeRuntime(one(std::move(options)), std::move(environment)) {}
+                       EnvironmentLookup environment = [](const char*) { return nullptr; },
+                       std::string cache_folder = "")
+      : FakeRuntime(one(std::move(options)), std::move(environment), std::move(cache_folder)) {}
   explicit FakeRuntime(std::vector<FakeOptions> options,
-                       EnvironmentLookup environment = [](const char*) { return nullptr; })
+                       EnvironmentLookup environment = [](const char*) { return nullptr; },
+                       std::string cache_folder = "")
       : runtime([&] {
           RuntimeOptions made;
           made.built_in_backends = false;
           made.environment = std::move(environment);
+          made.cache_folder = std::move(cache_folder);
           for (auto& backend : options) {
             made.backends.push_back(make_fake_backend(control, std::move(backend)));
           }

@@ -35,4 +35,12 @@ struct SourceOptions {
 };
 int source(const SourceOptions& options);
 
+/// Without a choice: what there is and what came of it.
+struct CacheOptions {
+  bool json = false;
+  bool path = false;   // the folder alone
+  bool clear = false;
+};
+int cache(const CacheOptions& options);
+
 }  // namespace salvo::tool

@@ -55,6 +55,16 @@ int run(int argc, char** argv) {
   source_command->add_option("--target", source_options.target, "Backend's name, or ir")
       ->capture_default_str();
 
+  CacheOptions cache_options;
+  bool stats = false;
+  CLI::App* cache_command = app.add_subcommand("cache", "Compiled kernels that are kept on disk");
+  cache_command->add_flag("--json", cache_options.json, "Print JSON");
+  CLI::Option_group* choice = cache_command->add_option_group("what");
+  choice->add_flag("--stats", stats, "What is there and what came of it (the default)");
+  choice->add_flag("--clear", cache_options.clear, "Remove it");
+  choice->add_flag("--path", cache_options.path, "Print the folder");
+  choice->require_option(0, 1);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -63,6 +73,7 @@ int run(int argc, char** argv) {
   }
   if (info_command->parsed()) return info(info_options);
   if (demo_command->parsed()) return demo(demo_options);
+  if (cache_command->parsed()) return cache(cache_options);
   return source(source_options);
 }
 

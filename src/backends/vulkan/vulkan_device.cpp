@@ -377,7 +377,8 @@ double VulkanDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
           "vkGetQueryPoolResults", Errc::launch_failed);
     ++i;
   }
-  return static_cast<double>(ticks[1] - ticks[0]) * facts_.timestamp_ns * 1e-6;
+  return static_cast<double>(static_cast<std::int64_t>(ticks[1] - ticks[0])) *
+         facts_.timestamp_ns * 1e-6;
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+# `salvo cache` counts what a program kept, prints the folder, and clears it.
+# SPDX-License-Identifier: MIT
+file(REMOVE_RECURSE ${OUT})
+set(ENV{SALVO_CACHE_DIR} ${OUT}/kept)
+
+function(number_of field variable)
+  execute_process(COMMAND ${TOOL} cache --stats --json OUTPUT_VARIABLE document COMMAND_ERROR_IS_FATAL ANY)
+  string(JSON value GET "${document}" ${field})
+  set(${variable} ${value} PARENT_SCOPE)
+endfunction()
+
+execute_process(COMMAND ${TOOL} cache --path OUTPUT_VARIABLE path COMMAND_ERROR_IS_FATAL ANY)
+if(NOT path STREQUAL "${OUT}/kept\n")
+  message(FATAL_ERROR "the folder is ${path}")
+endif()
+number_of(entries before)
+execute_process(COMMAND ${TOOL} demo --program two-kernels OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+number_of(entries after)
+number_of(stored stored)
+if(NOT before EQUAL 0 OR after EQUAL 0 OR NOT stored EQUAL after)
+  message(FATAL_ERROR "${before} entries before the demo, ${after} after it, ${stored} stored")
+endif()
+execute_process(COMMAND ${TOOL} cache --clear OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+number_of(entries cleared)
+number_of(stored stored)
+if(NOT said STREQUAL "" OR NOT cleared EQUAL 0 OR NOT stored EQUAL 0)
+  message(FATAL_ERROR "${cleared} entries and ${stored} stored after --clear, which said: ${said}")
+endif()
