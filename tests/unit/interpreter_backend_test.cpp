@@ -217,18 +217,18 @@ ir::Kernel busy_kernel() {
 }
 
 TEST(InterpreterWorkers, GiveTheSameBitsAsOne) {
-  std::vector<float> x(64 * 500);
+  std::vector<float> x(64 * 100);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) * 0.37f;
   std::vector<float> first(x.size());
   std::vector<std::uint32_t> first_bins(16);
-  run_sound(busy_kernel(), shape(500, 64), {on(x), unwritten(first), on(first_bins)});
+  run_sound(busy_kernel(), shape(100, 64), {on(x), unwritten(first), on(first_bins)});
   EXPECT_EQ(std::accumulate(first_bins.begin(), first_bins.end(), 0u), x.size());
   for (const std::uint32_t workers : {0u, 2u, 7u}) {
     Options options;
     options.workers = workers;
     std::vector<float> y(x.size());
     std::vector<std::uint32_t> bins(16);
-    run_sound(busy_kernel(), shape(500, 64), {on(x), unwritten(y), on(bins)}, options);
+    run_sound(busy_kernel(), shape(100, 64), {on(x), unwritten(y), on(bins)}, options);
     EXPECT_EQ(y, first);
     EXPECT_EQ(bins, first_bins);
   }

@@ -235,11 +235,11 @@ ir::Kernel spread(const ir::Kernel& kernel, int elements) {
   return b.finish();
 }
 
-// 64 threads in lock step do what an evaluator of single threads does.
+// 32 threads in lock step do what an evaluator of single threads does.
 TEST(InterpreterControl, RandomControlFlowMatchesOneThreadAtATime) {
-  constexpr std::size_t kThreads = 64;
-  constexpr std::size_t kElements = 1024;
-  for (unsigned seed = 0; seed < 100; ++seed) {
+  constexpr std::size_t kThreads = 32;
+  constexpr std::size_t kElements = 256;
+  for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     const ir::Kernel kernel = test::RandomControl(seed).kernel();
     std::mt19937 random(seed);
