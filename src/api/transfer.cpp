@@ -1,5 +1,4 @@
-// Moving data by hand: each call issues what is held, then moves bytes in the vectors' states
-// (W19).
+// Moving data by hand: issue what is held, then move bytes in the vectors' states (W19).
 // SPDX-License-Identifier: MIT
 #include "salvo/transfer.hpp"
 
@@ -213,7 +212,7 @@ void launch_overwriting(const DevicePtr& device, const std::shared_ptr<KernelRec
 DeviceMemory device_memory(const DevicePtr& device, const CallArgument& vector) {
   if (!vector.storage) throw Error(Errc::invalid_argument, "an empty vector has no device memory");
   // Marked before the flush: a launch that another thread makes from here on is not held.
-  vector.storage->mark_escaped();
+  api::window_of(*device).mark_escaped(*device, *vector.storage);
   DeviceMemory memory;
   api::flushed(*device).transfer(*device, {&vector, 1}, [&] {
     device->streams().finish_all();

@@ -30,13 +30,18 @@ Error with_memory_words(const Error& failure, runtime::DeviceState& device) {
   return Error(std::move(details));
 }
 
-/// Whether a launch can be made of an argument as it is.
-bool is_ready(const detail::CallArgument& argument, const runtime::DeviceState& device) {
+}  // namespace
+
+bool is_ready(const detail::CallArgument& argument, const runtime::DeviceState& device) noexcept {
   if (!argument.storage || argument.storage->current_on(device)) return true;
   return argument.overwritten && argument.storage->copy_on(device);
 }
 
-}  // namespace
+bool are_ready(std::span<const detail::CallArgument> arguments,
+               const runtime::DeviceState& device) noexcept {
+  return std::ranges::all_of(
+      arguments, [&](const detail::CallArgument& argument) { return is_ready(argument, device); });
+}
 
 bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
   return std::ranges::any_of(arguments, [](const detail::CallArgument& argument) {
@@ -156,8 +161,7 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   std::unique_ptr<HeldLaunch> launch = spare_launch(window);
   capture(call, *launch);
   const std::uint64_t after = latest_conflict(*launch, window.groups);
-  const bool current = std::ranges::all_of(
-      call.arguments, [&](const auto& argument) { return is_ready(argument, call.device); });
+  const bool current = are_ready(call.arguments, call.device);
   // A launch whose vectors are yet to come is looked at again when they are there.
   const Merge merge = current ? find_producer(call, *launch, after) : Merge{};
   if (merge.group && merge.reason == Reason::none) {
@@ -309,11 +313,16 @@ void LaunchWindow::run_now(const Call& call) {
   issue_all();  // W7
   run_with(call.device, call.arguments, [&] {
     HeldLaunch& launch = call.window.immediate;
-    capture(call, launch);
-    if (call.stream) {
-      for (const Access& access : launch.accesses) call.stream->use(*access.copy, access.writes);
+    try {
+      capture(call, launch);
+      if (call.stream) {
+        for (const Access& access : launch.accesses) call.stream->use(*access.copy, access.writes);
+      }
+      launch_single(call.device, launch, call.stream);
+    } catch (...) {
+      launch.reset();
+      throw;
     }
-    launch_single(call.device, launch, call.stream);
     Counters::raise(counters_.issued);
     for (const Access& access : launch.accesses) {
       if (access.writes) access.storage->mark_device_newer();

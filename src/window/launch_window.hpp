@@ -38,6 +38,11 @@ inline bool is_empty(const runtime::LaunchShape& shape) noexcept {
   return shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0;
 }
 
+/// Whether a launch can be made of arguments as they are.
+bool is_ready(const detail::CallArgument& argument, const runtime::DeviceState& device) noexcept;
+bool are_ready(std::span<const detail::CallArgument> arguments,
+               const runtime::DeviceState& device) noexcept;
+
 /// Whether an argument's device address was handed out (W24).
 bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept;
 
@@ -72,6 +77,11 @@ class LaunchWindow final : public runtime::HeldWork {
     } catch (const CallFailed& failure) {
       throw Error(failure.error);
     }
+  }
+  /// Launches that touch the storage are not held from here on; those that are, stay (W24).
+  void mark_escaped(const runtime::DeviceState& device, runtime::Storage& storage) {
+    const std::lock_guard lock(window_of(device).lock);
+    storage.mark_escaped();
   }
   /// Makes vectors current on the device; what must be issued or moved first is (W17).
   void upload(runtime::DeviceState& device, std::span<const detail::CallArgument> arguments);
@@ -204,10 +214,11 @@ class LaunchWindow final : public runtime::HeldWork {
   void run_with(runtime::DeviceState& device, std::span<const detail::CallArgument> arguments,
                 Work&& work) {
     for (;;) {
-      bring_to_device(device, arguments);
+      if (!are_ready(arguments, device)) bring_to_device(device, arguments);
       const std::lock_guard issue(device.issue_lock());
       try {
-        if (!try_upload(device, arguments)) continue;  // another thread moved a vector away
+        // Another thread may have moved a vector away, or written it on the host, meanwhile.
+        if (!are_ready(arguments, device) && !try_upload(device, arguments)) continue;
         work();
       } catch (...) {
         throw CallFailed{current_failure()};

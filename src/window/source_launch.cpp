@@ -1,5 +1,4 @@
-// Launches of code that the user brought: checked as far as its compiler tells, never held (R9,
-// R10).
+// Launches of code that the user brought: checked as far as known, never held (R9, R10).
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

@@ -99,11 +99,10 @@ runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
 std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepared& prepared) {
   if (const std::uint32_t known = prepared.block.load(std::memory_order_relaxed)) return known;
   std::uint32_t usual = device.driver().preferred_block(nullptr);
-  // Held so that nobody drops the compiled kernel meanwhile.
-  std::unique_lock<std::mutex> issue(device.issue_lock(), std::defer_lock);
-  if (usual == 0) issue.lock();
   try {
     if (usual == 0) {
+      // Held so that nobody drops the compiled kernel meanwhile.
+      const std::lock_guard issue(device.issue_lock());
       usual = device.driver().preferred_block(&device.executable(
           *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
           &prepared.programs[0]));
