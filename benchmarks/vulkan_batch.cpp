@@ -68,7 +68,7 @@ class Subject {
   std::unique_ptr<salvo::Runtime> runtime_;
   salvo::Vector<float> input_ = salvo::Vector<float>(std::size_t{kCount}, 1.0f);
   std::vector<salvo::Vector<float>> outputs_;
-  std::array<std::vector<double>, 2> host_;   // dependent, independent
+  std::array<std::vector<double>, 2> host_;  // dependent, independent
   std::array<std::vector<double>, 2> whole_;
 };
 

@@ -14,12 +14,11 @@ constexpr bool atomic_number = atomic_integer<T> || std::is_floating_point_v<T>;
 }  // namespace detail
 
 // Each gives the old value, which may be dropped. Relaxed order, device scope.
-#define SALVO_ATOMIC(name, opcode, allowed)                                               \
-  template <class T, detail::operand A>                                                   \
-  Value<T> name(const Ref<T>& target, const A& value) {                                   \
-    static_assert(detail::allowed<T>, "salvo: " #name " does not exist for this type");   \
-    return Value<T>(detail::emit_atomic(ir::Op::opcode, target.place(),                   \
-                                        {Value<T>(value).id()}));                         \
+#define SALVO_ATOMIC(name, opcode, allowed)                                                       \
+  template <class T, detail::operand A>                                                           \
+  Value<T> name(const Ref<T>& target, const A& value) {                                           \
+    static_assert(detail::allowed<T>, "salvo: " #name " does not exist for this type");           \
+    return Value<T>(detail::emit_atomic(ir::Op::opcode, target.place(), {Value<T>(value).id()})); \
   }
 SALVO_ATOMIC(atomic_add, AtomicAdd, atomic_number)
 SALVO_ATOMIC(atomic_sub, AtomicSub, atomic_integer)
@@ -34,7 +33,8 @@ SALVO_ATOMIC(atomic_xor, AtomicXor, atomic_integer)
 /// Stores `desired` where the element equals `expected`; gives what was there.
 template <class T, detail::operand A, detail::operand B>
 Value<T> atomic_compare_exchange(const Ref<T>& target, const A& expected, const B& desired) {
-  static_assert(detail::atomic_integer<T>, "salvo: compare-exchange is for 32- and 64-bit integers");
+  static_assert(detail::atomic_integer<T>,
+                "salvo: compare-exchange is for 32- and 64-bit integers");
   return Value<T>(detail::emit_atomic(ir::Op::AtomicCompareExchange, target.place(),
                                       {Value<T>(expected).id(), Value<T>(desired).id()}));
 }

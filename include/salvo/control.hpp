@@ -24,9 +24,8 @@ class IfChain {
   IfChain else_if_(C condition, const std::function<void()>& body,
                    std::source_location where = std::source_location::current()) && {
     detail::ValueId inner = ir::kNoValue;
-    detail::trace_else(node_, [&] {
-      inner = detail::emit_if(Bool(condition()).id(), body, where);
-    });
+    detail::trace_else(node_,
+                       [&] { inner = detail::emit_if(Bool(condition()).id(), body, where); });
     return IfChain(inner);
   }
 
@@ -56,8 +55,10 @@ namespace detail {
 template <class A, class B>
 struct RangeType {
   using type = decltype([] {
-    if constexpr (constant<A> && constant<B>) return std::type_identity<std::int32_t>{};
-    else return std::type_identity<common_t<A, B>>{};
+    if constexpr (constant<A> && constant<B>)
+      return std::type_identity<std::int32_t>{};
+    else
+      return std::type_identity<common_t<A, B>>{};
   }());
 };
 template <class A, class B>
@@ -85,9 +86,9 @@ auto down(const A& first, const B& limit, const S& step = 1) {
 
 template <class T, std::invocable<Value<T>> F>
 void for_(Range<T> range, F body, std::source_location where = std::source_location::current()) {
-  detail::emit_for({range.first.id(), range.limit.id(), range.step.id(), range.counts_down,
-                    range.unroll_by},
-                   [&](detail::ValueId counter) { body(Value<T>(counter)); }, where);
+  detail::emit_for(
+      {range.first.id(), range.limit.id(), range.step.id(), range.counts_down, range.unroll_by},
+      [&](detail::ValueId counter) { body(Value<T>(counter)); }, where);
 }
 
 /// Runs the body while the condition, traced as code, holds.
@@ -145,6 +146,8 @@ inline void fence(Scope scope, std::source_location where = std::source_location
   detail::emit_statement(ir::Op::Fence, static_cast<std::uint8_t>(scope), where);
 }
 /// Marks the kernel being traced as never to be fused: it waits on other blocks (K6, W30).
-inline void no_fuse() { detail::mark_no_fuse(); }
+inline void no_fuse() {
+  detail::mark_no_fuse();
+}
 
 }  // namespace salvo

@@ -58,7 +58,8 @@ struct Pack<Value<T>> {
   static void pack(const A& argument, CallArgument* out, const KernelRecord& kernel,
                    std::size_t position, const Dims& dims) {
     if constexpr (is_record<T>) {
-      static_assert(std::is_same_v<A, T>, "salvo: this parameter is a record; pass one of its type");
+      static_assert(std::is_same_v<A, T>,
+                    "salvo: this parameter is a record; pass one of its type");
       const auto* bytes = reinterpret_cast<const unsigned char*>(&argument);
       for (const Leaf& leaf : element_info<T>().leaves) {
         std::memcpy(&out->bits, bytes + leaf.offset, ir::size_of(leaf.type));
@@ -82,13 +83,15 @@ struct Pack<Value<T>> {
 template <class P>
 constexpr bool is_record_value = false;
 template <class S>
-  requires is_record<S>
+requires is_record<S>
 constexpr bool is_record_value<Value<S>> = true;
 
 template <class P>
 std::size_t slots_of() {
-  if constexpr (is_record_value<P>) return Pack<P>::leaves();
-  else return 1;
+  if constexpr (is_record_value<P>)
+    return Pack<P>::leaves();
+  else
+    return 1;
 }
 
 template <class... P, class... A>
@@ -135,8 +138,8 @@ class Device {
   const std::string& id() const noexcept;       // "OpenCL:0"
   const std::string& backend() const noexcept;  // "OpenCL"
   const DeviceProperties& properties() const noexcept;
-  /// What the device's compiler makes of multiplies and adds (W53): measured at the first need, once
-  /// per runtime, and counted in no statistics.
+  /// What the device's compiler makes of multiplies and adds (W53): measured at the first need,
+  /// once per runtime, and counted in no statistics.
   FloatProbe float_probe() const;
 
   /// Launches a kernel. The call checks its arguments, captures scalars and dims, and uploads what

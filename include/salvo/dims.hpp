@@ -8,7 +8,8 @@
 
 namespace salvo {
 
-/// Dimensions of a launch and the place it was written, for errors. Sizes are checked at the launch.
+/// Dimensions of a launch and the place it was written, for errors. Sizes are checked at the
+/// launch.
 class Dims {
  public:
   /// Threads of a block, x y z. Replaces the automatic choice of `over`.

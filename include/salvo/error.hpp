@@ -44,18 +44,22 @@ class Error : public std::runtime_error {
  public:
   struct Details {
     Errc code = Errc::launch_failed;
-    std::string message{};       // one sentence, without the context below
-    std::string backend{};       // "OpenCL", or empty
-    std::string operation{};     // "clBuildProgram", "launch", or empty
-    std::string kernel{};        // or empty
-    SourceLocation launch{};     // where the launch was made; of a deferred launch too (W59)
-    SourceLocation source{};     // line in the kernel, where known
+    std::string message{};    // one sentence, without the context below
+    std::string backend{};    // "OpenCL", or empty
+    std::string operation{};  // "clBuildProgram", "launch", or empty
+    std::string kernel{};     // or empty
+    SourceLocation launch{};  // where the launch was made; of a deferred launch too (W59)
+    SourceLocation source{};  // line in the kernel, where known
     /// The device may have run some of it: nothing is tried again (W62).
     bool may_have_started = false;
-    std::string log{};           // the device compiler's, unabridged
+    std::string log{};  // the device compiler's, unabridged
   };
   explicit Error(Details details);
   Error(Errc code, std::string message);
+  Error(const Error&) noexcept = default;
+  Error& operator=(const Error&) noexcept = default;
+  /// Out of line, so that there is one table of the class whatever its users are compiled with.
+  ~Error() override;
 
   Errc code() const noexcept;
   const std::string& message() const noexcept;

@@ -28,7 +28,8 @@ enum class Scalar : std::uint8_t {
 };
 inline constexpr int kScalarCount = 13;
 
-/// What a node does. Operands are named in the comments, in order; `type` is the node's result type.
+/// What a node does. Operands are named in the comments, in order; `type` is the node's result
+/// type.
 enum class Op : std::uint8_t {
   // Leaves: no operands, no effect; may be repeated or moved freely.
   Constant,   // `literal` holds the bits of a `type`

@@ -27,8 +27,8 @@ class Kernel {
   std::string ir() const;
   /// Source for a target, "OpenCL" for one, without that device (K15).
   std::string source(const std::string& target) const;
-  /// The same kernel, contracted in another way; kernels are `fixed` when they are made. A kernel of
-  /// its own: a grant for one is none for the other.
+  /// The same kernel, contracted in another way; kernels are `fixed` when they are made. A kernel
+  /// of its own: a grant for one is none for the other.
   [[nodiscard]] Kernel contraction(Contraction mode) const;
   Contraction contraction() const;
   const std::shared_ptr<detail::KernelRecord>& record() const noexcept { return record_; }
@@ -60,8 +60,10 @@ template <class T>
 struct Parameter<Value<T>> {
   static Value<T> declare() {
     auto leaves = declare_value(element_info<T>());
-    if constexpr (is_record<T>) return Value<T>(std::move(leaves));
-    else return Value<T>(leaves[0]);
+    if constexpr (is_record<T>)
+      return Value<T>(std::move(leaves));
+    else
+      return Value<T>(leaves[0]);
   }
 };
 
@@ -75,7 +77,8 @@ struct Signature<R (*)(P...)> {
   template <class F>
   static void call(F& body) {
     // Braces fix the order in which parameters are declared.
-    std::tuple<std::remove_cvref_t<P>...> arguments{Parameter<std::remove_cvref_t<P>>::declare()...};
+    std::tuple<std::remove_cvref_t<P>...> arguments{
+        Parameter<std::remove_cvref_t<P>>::declare()...};
     std::apply(body, arguments);
   }
 };
@@ -113,8 +116,8 @@ template <class F>
 auto kernel(std::string name, F body,
             std::source_location where = std::source_location::current()) {
   using Signature = detail::Signature<F>;
-  return typename Signature::kernel(
-      detail::trace_kernel(std::move(name), [&] { Signature::call(body); }, where));
+  return typename Signature::kernel(detail::trace_kernel(
+      std::move(name), [&] { Signature::call(body); }, where));
 }
 
 }  // namespace salvo

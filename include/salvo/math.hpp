@@ -8,12 +8,12 @@
 
 namespace salvo {
 
-#define SALVO_UNARY(name, opcode)                                                         \
-  template <detail::traced A>                                                             \
-  auto name(const A& a) {                                                                 \
-    static_assert(std::is_floating_point_v<detail::operand_t<A>>,                         \
-                  "salvo: " #name " takes float or double");                              \
-    return Value<detail::operand_t<A>>(detail::emit(ir::Op::opcode, {a.id()}));           \
+#define SALVO_UNARY(name, opcode)                                               \
+  template <detail::traced A>                                                   \
+  auto name(const A& a) {                                                       \
+    static_assert(std::is_floating_point_v<detail::operand_t<A>>,               \
+                  "salvo: " #name " takes float or double");                    \
+    return Value<detail::operand_t<A>>(detail::emit(ir::Op::opcode, {a.id()})); \
   }
 SALVO_UNARY(sqrt, Sqrt)
 SALVO_UNARY(rsqrt, Rsqrt)
@@ -41,14 +41,13 @@ SALVO_UNARY(trunc, Trunc)
 SALVO_UNARY(fabs, Abs)
 #undef SALVO_UNARY
 
-#define SALVO_BINARY_MATH(name, opcode)                                                   \
-  template <class A, class B>                                                             \
-    requires detail::operands<A, B>                                                       \
-  auto name(const A& a, const B& b) {                                                     \
-    using T = detail::common_t<A, B>;                                                     \
-    static_assert(std::is_floating_point_v<T>, "salvo: " #name " takes float or double"); \
-    return Value<T>(                                                                      \
-        detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)}));        \
+#define SALVO_BINARY_MATH(name, opcode)                                                        \
+  template <class A, class B>                                                                  \
+  requires detail::operands<A, B>                                                              \
+  auto name(const A& a, const B& b) {                                                          \
+    using T = detail::common_t<A, B>;                                                          \
+    static_assert(std::is_floating_point_v<T>, "salvo: " #name " takes float or double");      \
+    return Value<T>(detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)})); \
   }
 SALVO_BINARY_MATH(atan2, Atan2)
 SALVO_BINARY_MATH(pow, Pow)
@@ -74,13 +73,13 @@ auto abs(const A& a) {
 
 /// The smaller operand; with floats the other one if one is NaN, and -0 below +0.
 template <class A, class B>
-  requires detail::operands<A, B>
+requires detail::operands<A, B>
 auto min(const A& a, const B& b) {
   using T = detail::common_t<A, B>;
   return Value<T>(detail::emit(ir::Op::Min, {detail::id_as<T>(a), detail::id_as<T>(b)}));
 }
 template <class A, class B>
-  requires detail::operands<A, B>
+requires detail::operands<A, B>
 auto max(const A& a, const B& b) {
   using T = detail::common_t<A, B>;
   return Value<T>(detail::emit(ir::Op::Max, {detail::id_as<T>(a), detail::id_as<T>(b)}));
@@ -92,14 +91,15 @@ auto clamp(const A& a, const L& low, const H& high) {
 
 /// a * b + c rounded once. Written by hand it is always fused, whatever the contraction mode.
 template <class A, class B, class C>
-  requires(detail::operand<A> && detail::operand<B> && detail::operand<C> &&
-           (detail::traced<A> || detail::traced<B> || detail::traced<C>))
-auto fma(const A& a, const B& b, const C& c) {
-  using T = std::conditional_t<detail::traced<A>, detail::operand_t<A>,
-                               std::conditional_t<detail::traced<B>, detail::operand_t<B>,
-                                                  detail::operand_t<C>>>;
+requires(detail::operand<A>&& detail::operand<B>&& detail::operand<C> &&
+         (detail::traced<A> || detail::traced<B> ||
+          detail::traced<C>)) auto fma(const A& a, const B& b, const C& c) {
+  using T = std::conditional_t<
+      detail::traced<A>, detail::operand_t<A>,
+      std::conditional_t<detail::traced<B>, detail::operand_t<B>, detail::operand_t<C>>>;
   static_assert(std::is_floating_point_v<T>, "salvo: fma takes float or double");
-  return Value<T>(detail::emit(ir::Op::Fma, {Value<T>(a).id(), Value<T>(b).id(), Value<T>(c).id()}));
+  return Value<T>(
+      detail::emit(ir::Op::Fma, {Value<T>(a).id(), Value<T>(b).id(), Value<T>(c).id()}));
 }
 
 /// Leading zero bits; the width for zero.
@@ -115,22 +115,22 @@ auto popcount(const A& a) {
 }
 
 // Warp operations: all threads of the warp take part.
-#define SALVO_SHUFFLE(name, opcode)                                                            \
-  template <detail::traced A>                                                                  \
-  auto name(const A& value, Int lane,                                                          \
-            std::source_location where = std::source_location::current()) {                    \
-    return Value<detail::operand_t<A>>(                                                        \
-        detail::emit_at(ir::Op::opcode, {value.id(), lane.id()}, where));                      \
+#define SALVO_SHUFFLE(name, opcode)                                         \
+  template <detail::traced A>                                               \
+  auto name(const A& value, Int lane,                                       \
+            std::source_location where = std::source_location::current()) { \
+    return Value<detail::operand_t<A>>(                                     \
+        detail::emit_at(ir::Op::opcode, {value.id(), lane.id()}, where));   \
   }
 SALVO_SHUFFLE(shuffle, Shuffle)
 SALVO_SHUFFLE(shuffle_up, ShuffleUp)
 SALVO_SHUFFLE(shuffle_down, ShuffleDown)
 SALVO_SHUFFLE(shuffle_xor, ShuffleXor)
 #undef SALVO_SHUFFLE
-#define SALVO_REDUCE(name, opcode)                                                              \
-  template <detail::traced A>                                                                   \
-  auto name(const A& value, std::source_location where = std::source_location::current()) {     \
-    return Value<detail::operand_t<A>>(detail::emit_at(ir::Op::opcode, {value.id()}, where));   \
+#define SALVO_REDUCE(name, opcode)                                                            \
+  template <detail::traced A>                                                                 \
+  auto name(const A& value, std::source_location where = std::source_location::current()) {   \
+    return Value<detail::operand_t<A>>(detail::emit_at(ir::Op::opcode, {value.id()}, where)); \
   }
 SALVO_REDUCE(warp_add, WarpAdd)
 SALVO_REDUCE(warp_min, WarpMin)

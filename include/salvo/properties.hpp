@@ -10,7 +10,7 @@ namespace salvo {
 
 /// Properties of one device of one backend. Sizes are bytes.
 struct DeviceProperties {
-  std::string name;            // "NVIDIA H200"
+  std::string name;  // "NVIDIA H200"
   std::string vendor;
   std::string driver_version;  // part of every disk-cache key (W73)
   std::string platform;        // OpenCL platform, Vulkan driver name; may be empty
@@ -20,8 +20,8 @@ struct DeviceProperties {
   std::uint64_t memory_bytes = 0;
   std::uint64_t max_allocation_bytes = 0;
   std::uint64_t shared_bytes_per_block = 0;
-  std::uint64_t parameter_bytes = 0;    // W31; 0: no limit known
-  std::uint32_t argument_slots = 0;     // Metal: 31; 0: no limit
+  std::uint64_t parameter_bytes = 0;      // W31; 0: no limit known
+  std::uint32_t argument_slots = 0;       // Metal: 31; 0: no limit
   std::uint32_t push_constant_bytes = 0;  // Vulkan; 0: not applicable
   std::uint32_t max_threads_per_block = 0;
   std::array<std::uint64_t, 3> max_block{1, 1, 1};
@@ -54,9 +54,9 @@ struct DeviceProperties {
 struct FloatProbe {
   bool measured = false;
   std::uint32_t cases = 0;
-  std::uint32_t contracted = 0;        // a * b + c in a kernel that forbids it, yet not rounded twice
+  std::uint32_t contracted = 0;  // a * b + c in a kernel that forbids it, yet not rounded twice
   std::uint32_t fma_rounded_once = 0;  // fma(a, b, c) as it should be; 0 where fast_fma is false
-  bool narrowing_survives = false;     // a stored f16 or bf16 is rounded when the kernel reads it back
+  bool narrowing_survives = false;  // a stored f16 or bf16 is rounded when the kernel reads it back
 };
 
 }  // namespace salvo

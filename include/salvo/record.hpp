@@ -12,7 +12,7 @@ namespace salvo {
 
 /// An immutable record: `value[&S::field]` is a field's value.
 template <class S>
-  requires detail::is_record<S>
+requires detail::is_record<S>
 class Value<S> {
  public:
   using type = S;
@@ -42,7 +42,7 @@ class Value<S> {
 
 /// A reference to a record element: `span[i][&S::field]` can be read and assigned.
 template <class S>
-  requires detail::is_record<std::remove_const_t<S>>
+requires detail::is_record<std::remove_const_t<S>>
 class Ref<S> {
   using Plain = std::remove_const_t<S>;
   template <class M>
@@ -114,7 +114,7 @@ struct Traced<VarField<T>> {
 
 /// A mutable record of one thread.
 template <class S>
-  requires detail::is_record<S>
+requires detail::is_record<S>
 class Var<S> {
  public:
   using type = S;
@@ -132,7 +132,8 @@ class Var<S> {
   /// A scalar field of the record.
   template <class M>
   auto operator[](M S::*member) const {
-    static_assert(detail::is_scalar<M>, "salvo: reach nested records of a variable through a value");
+    static_assert(detail::is_scalar<M>,
+                  "salvo: reach nested records of a variable through a value");
     return detail::VarField<detail::computed_t<M>>(
         variables_[detail::leaf_at<S>(detail::offset_of(member))]);
   }

@@ -25,13 +25,14 @@ class Core;
 struct BackendInfo {
   std::string name;
   bool available = false;
-  std::string reason;  // why it is not: libraries tried, driver's words, or the variable that hides it
+  std::string
+      reason;  // why it is not: libraries tried, driver's words, or the variable that hides it
 };
 
 /// One environment variable Salvo reads.
 struct EnvironmentVariable {
   std::string name;
-  std::string values;   // accepted ones
+  std::string values;  // accepted ones
   std::string effect;
   std::string current;  // empty if unset
 };
@@ -98,6 +99,8 @@ class Runtime {
 };
 
 /// Of the default runtime (W72).
-inline void clear_launch_cache() { Runtime::instance().clear_launch_cache(); }
+inline void clear_launch_cache() {
+  Runtime::instance().clear_launch_cache();
+}
 
 }  // namespace salvo

@@ -15,8 +15,9 @@ namespace detail {
 /// An element index with the source line it was written on.
 struct Index {
   template <operand I>
-    requires(std::is_integral_v<operand_t<I>> && !std::is_same_v<operand_t<I>, bool>)
-  Index(const I& index, std::source_location at = std::source_location::current()) : where(at) {
+  requires(std::is_integral_v<operand_t<I>> && !std::is_same_v<operand_t<I>, bool>)
+      Index(const I& index, std::source_location at = std::source_location::current())
+      : where(at) {
     if constexpr (constant<I>) {
       id = constant_id<std::int64_t>(index);
     } else {
@@ -38,9 +39,8 @@ class Span {
   explicit Span(std::uint32_t memory) : memory_(memory) {}
 
   Ref<T> operator[](detail::Index index) const {
-    return Ref<T>(detail::reserve(memory_, index.id,
-                                  static_cast<std::uint32_t>(detail::leaf_count<element>()),
-                                  index.where));
+    return Ref<T>(detail::reserve(
+        memory_, index.id, static_cast<std::uint32_t>(detail::leaf_count<element>()), index.where));
   }
   /// Elements of the vector, or of the view that was passed.
   Int64 size() const { return Int64(detail::emit_length(memory_)); }
@@ -60,8 +60,8 @@ class Array {
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
   Ref<T> operator[](Index index) const {
-    return Ref<T>(reserve(memory_, index.id, static_cast<std::uint32_t>(leaf_count<T>()),
-                          index.where));
+    return Ref<T>(
+        reserve(memory_, index.id, static_cast<std::uint32_t>(leaf_count<T>()), index.where));
   }
 
  private:
@@ -74,8 +74,7 @@ class Array {
 template <class T>
 class Shared : public detail::Array<T, true> {
  public:
-  explicit Shared(std::uint32_t count,
-                  std::source_location where = std::source_location::current())
+  explicit Shared(std::uint32_t count, std::source_location where = std::source_location::current())
       : detail::Array<T, true>(count, where) {}
 };
 

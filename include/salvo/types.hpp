@@ -97,10 +97,10 @@ template <class T>
 constexpr bool always_false = false;
 
 template <class T>
-constexpr bool is_scalar =
-    std::is_same_v<T, bool> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16> ||
-    std::is_same_v<T, float> || std::is_same_v<T, double> ||
-    (std::is_integral_v<T> && !std::is_same_v<T, wchar_t> && sizeof(T) <= 8);
+constexpr bool is_scalar = std::is_same_v<T, bool> || std::is_same_v<T, half> ||
+                           std::is_same_v<T, bfloat16> || std::is_same_v<T, float> ||
+                           std::is_same_v<T, double> ||
+                           (std::is_integral_v<T> && !std::is_same_v<T, wchar_t> && sizeof(T) <= 8);
 
 template <class T>
 constexpr bool is_record = Record<T>::registered;
@@ -112,15 +112,24 @@ template <class T>
 constexpr ir::Scalar scalar_of() {
   static_assert(is_scalar<T>, "salvo: not a scalar element type");
   using enum ir::Scalar;
-  if constexpr (std::is_same_v<T, bool>) return Bool;
-  else if constexpr (std::is_same_v<T, half>) return F16;
-  else if constexpr (std::is_same_v<T, bfloat16>) return BF16;
-  else if constexpr (std::is_same_v<T, float>) return F32;
-  else if constexpr (std::is_same_v<T, double>) return F64;
-  else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? I8 : U8;
-  else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? I16 : U16;
-  else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? I32 : U32;
-  else return std::is_signed_v<T> ? I64 : U64;
+  if constexpr (std::is_same_v<T, bool>)
+    return Bool;
+  else if constexpr (std::is_same_v<T, half>)
+    return F16;
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return BF16;
+  else if constexpr (std::is_same_v<T, float>)
+    return F32;
+  else if constexpr (std::is_same_v<T, double>)
+    return F64;
+  else if constexpr (sizeof(T) == 1)
+    return std::is_signed_v<T> ? I8 : U8;
+  else if constexpr (sizeof(T) == 2)
+    return std::is_signed_v<T> ? I16 : U16;
+  else if constexpr (sizeof(T) == 4)
+    return std::is_signed_v<T> ? I32 : U32;
+  else
+    return std::is_signed_v<T> ? I64 : U64;
 }
 
 /// The type a loaded element has: narrow integers widen to 32 bits, half and bfloat16 to float.
@@ -129,11 +138,11 @@ struct Computed {
   using type = T;
 };
 template <class T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-struct Computed<T> {
-  using type = std::conditional_t<
-      sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-      std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
+requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) struct Computed<T> {
+  using type =
+      std::conditional_t<sizeof(T) == 8,
+                         std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                         std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
 };
 template <>
 struct Computed<half> {
@@ -166,11 +175,12 @@ void append_leaves(std::vector<Leaf>& leaves, const std::string& prefix, std::ui
     leaves.push_back({prefix, scalar_of<T>(), base});
   } else {
     static_assert(is_record<T>, "salvo: register this record with salvo::Record first");
-    Record<T>::each([&]<class M>(std::string_view name, std::uint32_t offset,
-                                 std::type_identity<M>) {
-      append_leaves<M>(leaves, prefix.empty() ? std::string(name) : prefix + "." + std::string(name),
-                       base + offset);
-    });
+    Record<T>::each(
+        [&]<class M>(std::string_view name, std::uint32_t offset, std::type_identity<M>) {
+          append_leaves<M>(leaves,
+                           prefix.empty() ? std::string(name) : prefix + "." + std::string(name),
+                           base + offset);
+        });
   }
 }
 

@@ -45,13 +45,13 @@ struct Traced<Ref<T>> {
 
 template <class A>
 concept traced = Traced<std::remove_cvref_t<A>>::value &&
-                 is_scalar<typename Traced<std::remove_cvref_t<A>>::type>;
+    is_scalar<typename Traced<std::remove_cvref_t<A>>::type>;
 template <class A>
 concept constant = std::is_arithmetic_v<std::remove_cvref_t<A>>;
 template <class A>
 concept operand = traced<A> || constant<A>;
 template <class A, class B>
-concept operands = operand<A> && operand<B> && (traced<A> || traced<B>);
+concept operands = operand<A> && operand<B> &&(traced<A> || traced<B>);
 
 /// Whether a C++ constant of type C stands for a value of type T without surprise.
 template <class T, class C>
@@ -137,14 +137,12 @@ class Value {
   using type = T;
   explicit Value(detail::ValueId id) : id_(id) {}
   template <class C>
-    requires(detail::constant<C>)
-  Value(C constant) : id_(detail::constant_id<T>(constant)) {
+  requires(detail::constant<C>) Value(C constant) : id_(detail::constant_id<T>(constant)) {
     static_assert(detail::constant_fits<T, C>,
                   "salvo: this constant does not fit the value's type; cast it (2.0f, not 2.0)");
   }
   template <detail::traced A>
-    requires(!std::is_same_v<A, Value>)
-  Value(const A& other) : id_(detail::id_as<T>(other)) {
+  requires(!std::is_same_v<A, Value>) Value(const A& other) : id_(detail::id_as<T>(other)) {
     static_assert(std::is_same_v<detail::common_t<Value, A>, T>,
                   "salvo: different types; use salvo::cast<T>(value)");
   }
@@ -168,14 +166,13 @@ using Double = Value<double>;
 
 // ---- Operators -------------------------------------------------------------------------------
 
-#define SALVO_BINARY(symbol, opcode)                                                  \
-  template <class A, class B>                                                         \
-    requires detail::operands<A, B>                                                   \
-  auto operator symbol(const A& a, const B& b) {                                      \
-    using T = detail::common_t<A, B>;                                                 \
-    static_assert(!std::is_same_v<T, bool>, "salvo: no arithmetic on bool");          \
-    return Value<T>(                                                                  \
-        detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)}));    \
+#define SALVO_BINARY(symbol, opcode)                                                           \
+  template <class A, class B>                                                                  \
+  requires detail::operands<A, B>                                                              \
+  auto operator symbol(const A& a, const B& b) {                                               \
+    using T = detail::common_t<A, B>;                                                          \
+    static_assert(!std::is_same_v<T, bool>, "salvo: no arithmetic on bool");                   \
+    return Value<T>(detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)})); \
   }
 SALVO_BINARY(+, Add)
 SALVO_BINARY(-, Sub)
@@ -183,14 +180,13 @@ SALVO_BINARY(*, Mul)
 SALVO_BINARY(/, Div)
 #undef SALVO_BINARY
 
-#define SALVO_INTEGER(symbol, opcode)                                                          \
-  template <class A, class B>                                                                  \
-    requires detail::operands<A, B>                                                            \
-  auto operator symbol(const A& a, const B& b) {                                               \
-    using T = detail::common_t<A, B>;                                                          \
+#define SALVO_INTEGER(symbol, opcode)                                                              \
+  template <class A, class B>                                                                      \
+  requires detail::operands<A, B>                                                                  \
+  auto operator symbol(const A& a, const B& b) {                                                   \
+    using T = detail::common_t<A, B>;                                                              \
     static_assert(std::is_integral_v<T>, "salvo: this operator is for integers; see salvo::fmod"); \
-    return Value<T>(                                                                           \
-        detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)}));             \
+    return Value<T>(detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)}));     \
   }
 SALVO_INTEGER(%, Rem)
 SALVO_INTEGER(&, And)
@@ -199,22 +195,21 @@ SALVO_INTEGER(^, Xor)
 #undef SALVO_INTEGER
 
 // A shift keeps the left operand's type; the count is taken modulo its width.
-#define SALVO_SHIFT(name, opcode)                                                          \
-  template <class A, class B>                                                              \
-    requires(detail::traced<A> && detail::operand<B>)                                      \
-  auto name(const A& a, const B& b) {                                                      \
-    using T = detail::operand_t<A>;                                                        \
-    static_assert(std::is_integral_v<T> && std::is_integral_v<detail::operand_t<B>>,       \
-                  "salvo: shifts are for integers");                                       \
-    detail::ValueId count;                                                                 \
-    if constexpr (detail::constant<B>) {                                                   \
-      count = detail::constant_id<T>(b);                                                   \
-    } else {                                                                               \
-      count = std::is_same_v<T, detail::operand_t<B>>                                      \
-                  ? b.id()                                                                 \
-                  : detail::emit_cast(ir::Op::Cast, detail::scalar_of<T>(), b.id());       \
-    }                                                                                      \
-    return Value<T>(detail::emit(ir::Op::opcode, {a.id(), count}));                        \
+#define SALVO_SHIFT(name, opcode)                                                       \
+  template <class A, class B>                                                           \
+  requires(detail::traced<A> && detail::operand<B>) auto name(const A& a, const B& b) { \
+    using T = detail::operand_t<A>;                                                     \
+    static_assert(std::is_integral_v<T> && std::is_integral_v<detail::operand_t<B>>,    \
+                  "salvo: shifts are for integers");                                    \
+    detail::ValueId count;                                                              \
+    if constexpr (detail::constant<B>) {                                                \
+      count = detail::constant_id<T>(b);                                                \
+    } else {                                                                            \
+      count = std::is_same_v<T, detail::operand_t<B>>                                   \
+                  ? b.id()                                                              \
+                  : detail::emit_cast(ir::Op::Cast, detail::scalar_of<T>(), b.id());    \
+    }                                                                                   \
+    return Value<T>(detail::emit(ir::Op::opcode, {a.id(), count}));                     \
   }
 SALVO_SHIFT(operator<<, Shl)
 SALVO_SHIFT(operator>>, Shr)
@@ -222,13 +217,11 @@ SALVO_SHIFT(operator>>, Shr)
 SALVO_SHIFT(shift_right_logical, ShrLogical)
 #undef SALVO_SHIFT
 
-#define SALVO_COMPARE(symbol, opcode)                                                  \
-  template <class A, class B>                                                          \
-    requires detail::operands<A, B>                                                    \
-  Bool operator symbol(const A& a, const B& b) {                                       \
-    using T = detail::common_t<A, B>;                                                  \
-    return Bool(                                                                       \
-        detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)}));     \
+#define SALVO_COMPARE(symbol, opcode)                                                      \
+  template <class A, class B>                                                              \
+  requires detail::operands<A, B> Bool operator symbol(const A& a, const B& b) {           \
+    using T = detail::common_t<A, B>;                                                      \
+    return Bool(detail::emit(ir::Op::opcode, {detail::id_as<T>(a), detail::id_as<T>(b)})); \
   }
 SALVO_COMPARE(==, Eq)
 SALVO_COMPARE(!=, Ne)
@@ -239,14 +232,12 @@ SALVO_COMPARE(>=, Ge)
 #undef SALVO_COMPARE
 
 // Both sides are evaluated: there is no short circuit inside a kernel.
-#define SALVO_LOGICAL(symbol, opcode)                                                     \
-  template <class A, class B>                                                             \
-    requires detail::operands<A, B>                                                       \
-  Bool operator symbol(const A& a, const B& b) {                                          \
-    static_assert(std::is_same_v<detail::common_t<A, B>, bool>,                           \
-                  "salvo: logical operators are for bool");                               \
-    return Bool(                                                                          \
-        detail::emit(ir::Op::opcode, {detail::id_as<bool>(a), detail::id_as<bool>(b)}));  \
+#define SALVO_LOGICAL(symbol, opcode)                                                            \
+  template <class A, class B>                                                                    \
+  requires detail::operands<A, B> Bool operator symbol(const A& a, const B& b) {                 \
+    static_assert(std::is_same_v<detail::common_t<A, B>, bool>,                                  \
+                  "salvo: logical operators are for bool");                                      \
+    return Bool(detail::emit(ir::Op::opcode, {detail::id_as<bool>(a), detail::id_as<bool>(b)})); \
   }
 SALVO_LOGICAL(&&, And)
 SALVO_LOGICAL(||, Or)
@@ -285,11 +276,11 @@ Value<T> bitcast(const A& a) {
 }
 /// `a` where the condition holds, else `b`. Both are evaluated; no divergence.
 template <class A, class B>
-  requires detail::operands<A, B>
+requires detail::operands<A, B>
 auto select(Bool condition, const A& a, const B& b) {
   using T = detail::common_t<A, B>;
-  return Value<T>(detail::emit(ir::Op::Select,
-                               {condition.id(), detail::id_as<T>(a), detail::id_as<T>(b)}));
+  return Value<T>(
+      detail::emit(ir::Op::Select, {condition.id(), detail::id_as<T>(a), detail::id_as<T>(b)}));
 }
 
 // ---- Variables and references ----------------------------------------------------------------
@@ -299,12 +290,12 @@ namespace detail {
 /// Compound assignment, for everything that can be read and assigned.
 template <class Self>
 struct Compound {
-#define SALVO_COMPOUND(symbol)                       \
-  template <detail::operand B>                       \
-  Self& operator symbol##=(const B& b) {             \
-    auto& self = static_cast<Self&>(*this);          \
-    self = self symbol b;                            \
-    return self;                                     \
+#define SALVO_COMPOUND(symbol)              \
+  template <detail::operand B>              \
+  Self& operator symbol##=(const B& b) {    \
+    auto& self = static_cast<Self&>(*this); \
+    self = self symbol b;                   \
+    return self;                            \
   }
   SALVO_COMPOUND(+)
   SALVO_COMPOUND(-)
@@ -332,8 +323,8 @@ class Var : public detail::Compound<Var<T>> {
   Var() : variable_(detail::make_variable(detail::scalar_of<T>())) {}
   Var(Value<T> initial) : Var() { detail::emit_var_set(variable_, initial.id()); }
   template <detail::operand A>
-    requires(!std::is_same_v<A, Var> && !std::is_same_v<A, Value<T>>)
-  Var(const A& initial) : Var(Value<T>(initial)) {}
+  requires(!std::is_same_v<A, Var> && !std::is_same_v<A, Value<T>>) Var(const A& initial)
+      : Var(Value<T>(initial)) {}
   Var(const Var& other) : Var(Value<T>(other.id())) {}
   Var& operator=(const Var& other) { return assign(other.id()); }
   template <detail::operand A>
@@ -368,8 +359,10 @@ class Ref : public detail::Compound<Ref<T>> {
     static_assert(!std::is_const_v<T>, "salvo: this span is read-only (Span<const T>)");
     static_assert(
         [] {
-          if constexpr (detail::constant<A>) return detail::constant_fits<type, A>;
-          else return std::is_same_v<detail::operand_t<A>, type>;
+          if constexpr (detail::constant<A>)
+            return detail::constant_fits<type, A>;
+          else
+            return std::is_same_v<detail::operand_t<A>, type>;
         }(),
         "salvo: stored value and element differ in type; use salvo::cast<T>(value)");
     return assign(detail::id_as<type>(value));

@@ -34,9 +34,7 @@ class Element {
   }
   Element& operator=(const Element& other) { return *this = other.get(); }
   Element(const Element&) = default;
-  Element& operator+=(const T& value)
-    requires std::is_arithmetic_v<T>
-  {
+  Element& operator+=(const T& value) requires std::is_arithmetic_v<T> {
     return *this = static_cast<T>(get() + value);
   }
 
@@ -110,9 +108,9 @@ class Vector : public VectorView<T> {
  public:
   Vector() = default;
   explicit Vector(std::size_t count)
-      : VectorView<T>(count ? detail::make_storage(count * sizeof(T), alignof(T))
-                            : detail::StoragePtr(),
-                      0, count) {}
+      : VectorView<T>(
+            count ? detail::make_storage(count * sizeof(T), alignof(T)) : detail::StoragePtr(), 0,
+            count) {}
   Vector(std::size_t count, const T& value) : Vector(count) {
     std::ranges::fill(this->write(), value);
   }

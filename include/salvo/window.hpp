@@ -23,39 +23,39 @@ enum class Planner : std::uint8_t {
 
 /// Why a launch was not held, or two were not fused. `describe` has the words.
 enum class Reason : std::uint8_t {
-  none,                  // it was
-  window_off,            // set_enabled(false)
-  backend_off,           // the backend's window is off, or it is outside the default set (W5)
-  cpu_device,            // a CPU device without set_cpu_devices(true) (W3)
-  direct_backend,        // Native and Interpreter run at once (W4)
-  paused,                // a window::Pause is in scope
-  escaped,               // touches memory whose raw address was handed out (W24)
-  exiting,               // the program's exit flush has begun (W61)
-  on_stream,             // launched on a stream (W7)
-  user_intrinsic,        // a user-registered intrinsic (W28)
-  live_value,            // a free variable (W28)
-  shared_size,           // dynamic shared memory (W26, W29)
-  reads_grid_dim,        // grid_dim_x would change (W30)
-  no_fuse,               // marked by the author (W30)
-  native_code,           // inline native code (W30)
-  warp_operation,        // no pinned subgroup size (W32)
-  block_differs,         // other block size than the group (W26)
-  grid_differs,          // other grid y or z (W26)
-  dependency,            // conflicts with the group or a later one (W11, W27)
-  group_full,            // member limit (W10)
-  grid_limit,            // summed grid x (W31)
-  shared_limit,          // shared memory (W31)
-  parameter_limit,       // parameter bytes (W31)
-  slot_limit,            // argument slots (W36)
-  push_constant_limit,   // push-constant block (W37)
-  not_profitable,        // the planner expects a loss (W82)
-  failed_before,         // this combination failed and is not tried again (W62)
-  build_failed,          // it failed now; members were issued one by one (W62)
-  contraction_differs,   // another contraction mode (W26)
-  needs_grant,           // the device compiler may contract across the two (W52)
-  not_element_wise,      // the consumer does more than its own element (W39)
-  hazard,                // the two touch more of each other's bytes than an epilogue may (W46)
-  unproved,              // each element once, and all that is written: not proved (W41, W42)
+  none,                 // it was
+  window_off,           // set_enabled(false)
+  backend_off,          // the backend's window is off, or it is outside the default set (W5)
+  cpu_device,           // a CPU device without set_cpu_devices(true) (W3)
+  direct_backend,       // Native and Interpreter run at once (W4)
+  paused,               // a window::Pause is in scope
+  escaped,              // touches memory whose raw address was handed out (W24)
+  exiting,              // the program's exit flush has begun (W61)
+  on_stream,            // launched on a stream (W7)
+  user_intrinsic,       // a user-registered intrinsic (W28)
+  live_value,           // a free variable (W28)
+  shared_size,          // dynamic shared memory (W26, W29)
+  reads_grid_dim,       // grid_dim_x would change (W30)
+  no_fuse,              // marked by the author (W30)
+  native_code,          // inline native code (W30)
+  warp_operation,       // no pinned subgroup size (W32)
+  block_differs,        // other block size than the group (W26)
+  grid_differs,         // other grid y or z (W26)
+  dependency,           // conflicts with the group or a later one (W11, W27)
+  group_full,           // member limit (W10)
+  grid_limit,           // summed grid x (W31)
+  shared_limit,         // shared memory (W31)
+  parameter_limit,      // parameter bytes (W31)
+  slot_limit,           // argument slots (W36)
+  push_constant_limit,  // push-constant block (W37)
+  not_profitable,       // the planner expects a loss (W82)
+  failed_before,        // this combination failed and is not tried again (W62)
+  build_failed,         // it failed now; members were issued one by one (W62)
+  contraction_differs,  // another contraction mode (W26)
+  needs_grant,          // the device compiler may contract across the two (W52)
+  not_element_wise,     // the consumer does more than its own element (W39)
+  hazard,               // the two touch more of each other's bytes than an epilogue may (W46)
+  unproved,             // each element once, and all that is written: not proved (W41, W42)
 };
 std::string_view describe(Reason reason) noexcept;
 std::string_view name(Reason reason) noexcept;
@@ -79,7 +79,7 @@ struct WindowStats {
   std::uint64_t failed = 0;        // launches that were not carried out
   std::uint64_t fused_groups = 0;  // groups issued as one launch
   std::uint64_t epilogue_merges = 0;
-  std::uint64_t fallbacks = 0;     // fused launches that failed and were issued singly
+  std::uint64_t fallbacks = 0;  // fused launches that failed and were issued singly
   std::uint64_t fused_cache_hits = 0;
   std::uint64_t fused_cache_misses = 0;
   // What a kernel's first launch on a device costs and a repeat skips (W71):
@@ -149,27 +149,51 @@ class Batch {
 
 // The window of the default runtime.
 Window& current();
-inline void set_enabled(bool on) { current().set_enabled(on); }
+inline void set_enabled(bool on) {
+  current().set_enabled(on);
+}
 inline void set_backend_enabled(std::string_view backend, bool on) {
   current().set_backend_enabled(backend, on);
 }
-inline void set_cpu_devices(bool on) { current().set_cpu_devices(on); }
-inline void set_epilogue_enabled(bool on) { current().set_epilogue_enabled(on); }
+inline void set_cpu_devices(bool on) {
+  current().set_cpu_devices(on);
+}
+inline void set_epilogue_enabled(bool on) {
+  current().set_epilogue_enabled(on);
+}
 inline void set_epilogue_backend(std::string_view backend, bool on) {
   current().set_epilogue_backend(backend, on);
 }
-inline void set_planner(Planner planner) { current().set_planner(planner); }
+inline void set_planner(Planner planner) {
+  current().set_planner(planner);
+}
 inline void set_limits(std::uint32_t groups, std::uint32_t members) {
   current().set_limits(groups, members);
 }
-inline bool defers(std::string_view backend) { return current().defers(backend); }
-inline bool epilogue_on(std::string_view backend) { return current().epilogue_on(backend); }
-inline void flush() { current().flush(); }
-inline void clear_fused_cache() { current().clear_fused_cache(); }
-inline WindowStats stats() { return current().stats(); }
-inline void reset_stats() { current().reset_stats(); }
-inline std::vector<Decision> decisions() { return current().decisions(); }
-inline void keep_decisions(std::size_t most) { current().keep_decisions(most); }
+inline bool defers(std::string_view backend) {
+  return current().defers(backend);
+}
+inline bool epilogue_on(std::string_view backend) {
+  return current().epilogue_on(backend);
+}
+inline void flush() {
+  current().flush();
+}
+inline void clear_fused_cache() {
+  current().clear_fused_cache();
+}
+inline WindowStats stats() {
+  return current().stats();
+}
+inline void reset_stats() {
+  current().reset_stats();
+}
+inline std::vector<Decision> decisions() {
+  return current().decisions();
+}
+inline void keep_decisions(std::size_t most) {
+  current().keep_decisions(most);
+}
 }  // namespace window
 
 }  // namespace salvo

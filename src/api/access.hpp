@@ -18,7 +18,8 @@ inline window::LaunchWindow& window_of(const runtime::Core& core) {
 }
 
 inline window::LaunchWindow& window_of(const runtime::DeviceState& device) {
-  if (!device.held_work()) throw Error(Errc::no_device, "the runtime of " + device.id() + " is gone");
+  if (!device.held_work())
+    throw Error(Errc::no_device, "the runtime of " + device.id() + " is gone");
   return static_cast<window::LaunchWindow&>(*device.held_work());
 }
 

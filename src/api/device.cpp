@@ -13,18 +13,32 @@
 
 namespace salvo {
 
-std::vector<Device> Device::all() { return Runtime::instance().devices(); }
-Device Device::best() { return Runtime::instance().best(); }
+std::vector<Device> Device::all() {
+  return Runtime::instance().devices();
+}
+Device Device::best() {
+  return Runtime::instance().best();
+}
 std::vector<Device> Device::by_backend(std::string_view backend) {
   return Runtime::instance().by_backend(backend);
 }
-Device Device::get(std::string_view id) { return Runtime::instance().get(id); }
+Device Device::get(std::string_view id) {
+  return Runtime::instance().get(id);
+}
 
-const std::string& Device::id() const noexcept { return state_->id(); }
-const std::string& Device::backend() const noexcept { return state_->backend_name(); }
-const DeviceProperties& Device::properties() const noexcept { return state_->properties(); }
+const std::string& Device::id() const noexcept {
+  return state_->id();
+}
+const std::string& Device::backend() const noexcept {
+  return state_->backend_name();
+}
+const DeviceProperties& Device::properties() const noexcept {
+  return state_->properties();
+}
 
-FloatProbe Device::float_probe() const { return state_->float_probe(); }
+FloatProbe Device::float_probe() const {
+  return state_->float_probe();
+}
 
 void Device::synchronize() const {
   std::exception_ptr failure;
@@ -63,8 +77,8 @@ void scalar_out_of_range(const KernelRecord& kernel, std::size_t position, const
   details.code = Errc::invalid_argument;
   details.operation = "launch";
   details.kernel = kernel.kernel.name;
-  details.message = fmt::format("argument {} does not fit the parameter's integer type",
-                                position + 1);
+  details.message =
+      fmt::format("argument {} does not fit the parameter's integer type", position + 1);
   details.launch = SourceLocation::from(dims.where());
   throw Error(std::move(details));
 }

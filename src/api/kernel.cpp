@@ -20,13 +20,19 @@ std::shared_ptr<KernelRecord> trace_kernel(std::string name, const Body& body,
   return std::make_shared<KernelRecord>(std::move(traced.kernel), std::move(live));
 }
 
-Contraction kernel_contraction(const KernelRecord& record) { return record.contraction; }
+Contraction kernel_contraction(const KernelRecord& record) {
+  return record.contraction;
+}
 std::shared_ptr<KernelRecord> with_contraction(const KernelRecord& record, Contraction mode) {
   return std::make_shared<KernelRecord>(record.kernel, record.live, mode);
 }
 
-const std::string& kernel_name(const KernelRecord& record) { return record.kernel.name; }
-std::string kernel_ir(const KernelRecord& record) { return ir::print(record.kernel); }
+const std::string& kernel_name(const KernelRecord& record) {
+  return record.kernel.name;
+}
+std::string kernel_ir(const KernelRecord& record) {
+  return ir::print(record.kernel);
+}
 std::string kernel_source(const KernelRecord& record, const std::string& target) {
   return codegen::source(record.kernel, target);
 }

@@ -29,12 +29,13 @@ void Policy::grant(std::string_view kernel_name, Deviation deviation, std::strin
 bool Policy::revoke(std::string_view kernel_name, Deviation deviation) {
   auto& launches = api::window_of(*core_);
   bool revoked = false;
-  api::flush_then(launches,
-                  [&] { revoked = launches.grants().remove(kernel_name, 0, deviation); });
+  api::flush_then(launches, [&] { revoked = launches.grants().remove(kernel_name, 0, deviation); });
   return revoked;
 }
 
-std::vector<Grant> Policy::list() const { return api::window_of(*core_).grants().list(); }
+std::vector<Grant> Policy::list() const {
+  return api::window_of(*core_).grants().list();
+}
 
 void Policy::grant_object(const std::shared_ptr<detail::KernelRecord>& kernel, Deviation deviation,
                           std::string reason) {
@@ -55,7 +56,9 @@ bool Policy::revoke_object(const detail::KernelRecord& kernel, Deviation deviati
 }
 
 namespace policy {
-Policy& current() { return Runtime::instance().policy(); }
+Policy& current() {
+  return Runtime::instance().policy();
+}
 }  // namespace policy
 
 }  // namespace salvo

@@ -35,11 +35,10 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
   std::string cache_folder = std::move(options.cache_folder);
   if (cache_folder.empty() && backends.empty()) cache_folder = environment.cache_dir;
   if (options.built_in_backends) {
-    auto built_in =
-        backends::built_in({.vulkan = {.batch = environment.vulkan_batch,
-                                       .validation = environment.vulkan_validation,
-                                       .large_push_constants =
-                                           environment.vulkan_large_push_constants}});
+    auto built_in = backends::built_in(
+        {.vulkan = {.batch = environment.vulkan_batch,
+                    .validation = environment.vulkan_validation,
+                    .large_push_constants = environment.vulkan_large_push_constants}});
     std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
   }
   auto joined = std::make_shared<Joined>(std::move(environment), std::move(backends), cache_folder);
@@ -80,20 +79,29 @@ RuntimeOptions::RuntimeOptions() = default;
 RuntimeOptions::RuntimeOptions(RuntimeOptions&& other) noexcept = default;
 RuntimeOptions::~RuntimeOptions() = default;
 
-Runtime::Runtime(RuntimeOptions options) : core_(make_core(options)), window_(core_), policy_(core_) {}
+Runtime::Runtime(RuntimeOptions options)
+    : core_(make_core(options)), window_(core_), policy_(core_) {}
 
 Runtime::~Runtime() {
   api::window_of(*core_).issue_from_destructor();
   core_->set_held_work(nullptr);
 }
 
-std::vector<Device> Runtime::devices() const { return to_devices(core_->devices()); }
-Device Runtime::best() const { return Device(core_->best()); }
+std::vector<Device> Runtime::devices() const {
+  return to_devices(core_->devices());
+}
+Device Runtime::best() const {
+  return Device(core_->best());
+}
 std::vector<Device> Runtime::by_backend(std::string_view backend) const {
   return to_devices(core_->by_backend(backend));
 }
-Device Runtime::get(std::string_view id) const { return Device(core_->get(id)); }
-std::vector<BackendInfo> Runtime::backends() const { return core_->backends(); }
+Device Runtime::get(std::string_view id) const {
+  return Device(core_->get(id));
+}
+std::vector<BackendInfo> Runtime::backends() const {
+  return core_->backends();
+}
 void Runtime::clear_launch_cache() {
   auto& launches = api::window_of(*core_);
   api::flush_then(launches, [&] { launches.clear_launch_cache(); });

@@ -63,7 +63,9 @@ bool Window::epilogue_on(std::string_view backend) const {
   return api::window_of(*core_).settings().epilogue_on(backend);
 }
 
-void Window::flush() { api::window_of(*core_).flush(); }
+void Window::flush() {
+  api::window_of(*core_).flush();
+}
 
 void Window::clear_fused_cache() {
   auto& launches = api::window_of(*core_);
@@ -101,11 +103,17 @@ void Window::reset_stats() {
   for (const auto& device : core_->devices()) device->first_launch_counts().reset();
 }
 
-std::vector<Decision> Window::decisions() const { return api::window_of(*core_).explain().kept(); }
-void Window::keep_decisions(std::size_t most) { api::window_of(*core_).explain().keep(most); }
+std::vector<Decision> Window::decisions() const {
+  return api::window_of(*core_).explain().kept();
+}
+void Window::keep_decisions(std::size_t most) {
+  api::window_of(*core_).explain().keep(most);
+}
 
 namespace window {
-Window& current() { return Runtime::instance().window(); }
+Window& current() {
+  return Runtime::instance().window();
+}
 }  // namespace window
 
 }  // namespace salvo

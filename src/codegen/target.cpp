@@ -27,7 +27,9 @@ std::string c_source(const ir::Kernel& kernel) {
   return c_family::print(kernel, dialect(), {}).code;
 }
 
-std::string ptx_source(const ir::Kernel& kernel) { return ptx::emit(kernel, {}).code; }
+std::string ptx_source(const ir::Kernel& kernel) {
+  return ptx::emit(kernel, {}).code;
+}
 std::string spirv_text(const ir::Kernel& kernel) {
   return spirv::disassemble(spirv::emit(kernel, {}).words);
 }

@@ -89,7 +89,8 @@ ir::Element to_element(const detail::ElementInfo& info) {
     return ir::Element::scalar(info.leaves[0].type);
   }
   ir::Element element{info.name, info.size, info.align, {}};
-  for (const auto& leaf : info.leaves) element.fields.push_back({leaf.name, leaf.type, leaf.offset});
+  for (const auto& leaf : info.leaves)
+    element.fields.push_back({leaf.name, leaf.type, leaf.offset});
   return element;
 }
 
@@ -129,7 +130,9 @@ namespace salvo::detail {
 using dsl::tracer;
 using ir::Op;
 
-void constant_out_of_range() { tracer().fail("a constant does not fit the integer type it meets"); }
+void constant_out_of_range() {
+  tracer().fail("a constant does not fit the integer type it meets");
+}
 
 ValueId emit_constant(ir::Scalar type, std::uint64_t bits) {
   return tracer().builder.constant(type, bits);
@@ -139,8 +142,7 @@ ValueId emit(Op op, std::initializer_list<ValueId> operands) {
   return tracer().builder.op(op, operands);
 }
 
-ValueId emit_at(Op op, std::initializer_list<ValueId> operands,
-                const std::source_location& where) {
+ValueId emit_at(Op op, std::initializer_list<ValueId> operands, const std::source_location& where) {
   tracer().at(where);
   return emit(op, operands);
 }
@@ -156,8 +158,12 @@ ValueId emit_cast(Op op, ir::Scalar to, ValueId value) {
   return builder.append(std::move(node));
 }
 
-ValueId emit_position(Op op, std::uint8_t axis) { return tracer().builder.position(op, axis); }
-ValueId emit_length(std::uint32_t memory) { return tracer().builder.length(memory); }
+ValueId emit_position(Op op, std::uint8_t axis) {
+  return tracer().builder.position(op, axis);
+}
+ValueId emit_length(std::uint32_t memory) {
+  return tracer().builder.length(memory);
+}
 
 void emit_statement(Op op, std::uint8_t axis, const std::source_location& where) {
   tracer().at(where);
@@ -168,7 +174,9 @@ std::uint32_t make_variable(ir::Scalar type) {
   ir::Builder& builder = tracer().builder;
   return builder.variable(fmt::format("var{}", builder.kernel().variables.size()), type);
 }
-ValueId emit_var_get(std::uint32_t variable) { return tracer().builder.var_get(variable); }
+ValueId emit_var_get(std::uint32_t variable) {
+  return tracer().builder.var_get(variable);
+}
 void emit_var_set(std::uint32_t variable, ValueId value) {
   tracer().builder.var_set(variable, value);
 }
@@ -329,7 +337,9 @@ void emit_switch(ValueId value, const std::vector<std::int64_t>& cases,
   builder.append(std::move(node));
 }
 
-void mark_no_fuse() { tracer().builder.kernel().no_fuse = true; }
+void mark_no_fuse() {
+  tracer().builder.kernel().no_fuse = true;
+}
 
 std::uint32_t declare_span(const ElementInfo& element, bool read_only) {
   ir::Builder& builder = tracer().builder;

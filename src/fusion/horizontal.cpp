@@ -129,8 +129,8 @@ class Fuser {
     const ValueId last = builder_.constant_i32(static_cast<std::int32_t>(member.slots - 1));
     for (std::uint32_t step = std::bit_ceil(member.slots) / 2; step > 0; step /= 2) {
       const ValueId from = builder_.var_get(low);
-      const ValueId wanted = builder_.op(
-          Op::Add, {from, builder_.constant_i32(static_cast<std::int32_t>(step))});
+      const ValueId wanted =
+          builder_.op(Op::Add, {from, builder_.constant_i32(static_cast<std::int32_t>(step))});
       const ValueId probe = builder_.op(Op::Min, {wanted, last});
       const ValueId begun =
           builder_.op(Op::Ge, {block_, builder_.param(member.first_block, probe)});
@@ -149,8 +149,7 @@ class Fuser {
     cloner.replace = [&](passes::Cloner&, ValueId, const ir::Node& node) -> ValueId {
       if (node.axis == 0 && node.op == Op::BlockIdx) return local;
       if (node.axis == 0 && node.op == Op::GlobalIdx) {
-        const ValueId start =
-            builder_.op(Op::Mul, {local, builder_.position(Op::BlockDim, 0)});
+        const ValueId start = builder_.op(Op::Mul, {local, builder_.position(Op::BlockDim, 0)});
         return builder_.op(Op::Add, {start, builder_.position(Op::ThreadIdx, 0)});
       }
       if (node.op == Op::Param) return builder_.param(member.parameters[node.index], slot);
@@ -176,6 +175,8 @@ Reason horizontal_refusal(const ir::Kernel& kernel, const passes::Summary& summa
   return Reason::none;
 }
 
-ir::Kernel fuse_horizontally(std::span<const Body> bodies) { return Fuser(bodies).build(); }
+ir::Kernel fuse_horizontally(std::span<const Body> bodies) {
+  return Fuser(bodies).build();
+}
 
 }  // namespace salvo::fusion

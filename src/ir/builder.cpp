@@ -13,9 +13,13 @@ Builder::Builder(std::string name) {
   stack_.push_back(0);
 }
 
-Builder::Builder(Kernel kernel) : kernel_(std::move(kernel)) { stack_.push_back(kernel_.body); }
+Builder::Builder(Kernel kernel) : kernel_(std::move(kernel)) {
+  stack_.push_back(kernel_.body);
+}
 
-Kernel Builder::finish() { return std::move(kernel_); }
+Kernel Builder::finish() {
+  return std::move(kernel_);
+}
 
 MemoryId Builder::span_parameter(std::string name, Element element, bool read_only,
                                  std::uint32_t slots) {
@@ -58,7 +62,9 @@ BlockId Builder::open() {
   return id;
 }
 
-void Builder::close() { stack_.pop_back(); }
+void Builder::close() {
+  stack_.pop_back();
+}
 
 void Builder::at(std::string_view file, std::uint32_t line) {
   // Kernels are short and lines repeat: looking back a little finds nearly every repetition.

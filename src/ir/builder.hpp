@@ -22,7 +22,8 @@ class Builder {
   Kernel finish();
 
   // Declarations.
-  MemoryId span_parameter(std::string name, Element element, bool read_only, std::uint32_t slots = 1);
+  MemoryId span_parameter(std::string name, Element element, bool read_only,
+                          std::uint32_t slots = 1);
   /// Position of the new parameter in Kernel::parameters.
   std::uint32_t scalar_parameter(std::string name, Scalar type, std::uint32_t slots = 1);
   MemoryId shared_array(std::string name, Element element, std::uint32_t count);
@@ -30,8 +31,8 @@ class Builder {
   std::uint32_t variable(std::string name, Scalar type);
 
   // Blocks.
-  BlockId open();  // a new block becomes current
-  void close();    // back to the enclosing one
+  BlockId open();                                          // a new block becomes current
+  void close();                                            // back to the enclosing one
   void reopen(BlockId block) { stack_.push_back(block); }  // continues a closed block
   BlockId current() const noexcept { return stack_.back(); }
 

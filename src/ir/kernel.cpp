@@ -31,45 +31,135 @@ constexpr std::array<ScalarFacts, kScalarCount> kScalars{{
 }};
 
 constexpr std::string_view kOps[] = {
-    "constant",   "param",        "length",      "thread_idx",  "block_idx",
-    "block_dim",  "grid_dim",     "global_idx",  "lane_id",     "warp_size",
-    "add",        "sub",          "mul",         "div",         "rem",
-    "neg",        "abs",          "min",         "max",         "fma",
-    "and",        "or",           "xor",         "not",         "shl",
-    "shr",        "shr_logical",  "clz",         "popcount",    "eq",
-    "ne",         "lt",           "le",          "gt",          "ge",
-    "select",     "cast",         "bitcast",     "sqrt",        "rsqrt",
-    "cbrt",       "sin",          "cos",         "tan",         "asin",
-    "acos",       "atan",         "atan2",       "sinh",        "cosh",
-    "tanh",       "exp",          "exp2",        "expm1",       "log",
-    "log2",       "log10",        "log1p",       "pow",         "hypot",
-    "floor",      "ceil",         "round",       "trunc",       "fmod",
-    "copysign",   "isnan",        "isinf",       "load",        "store",
-    "atomic_add", "atomic_sub",   "atomic_exchange", "atomic_min", "atomic_max",
-    "atomic_and", "atomic_or",    "atomic_xor",  "atomic_compare_exchange",
-    "var_get",    "var_set",      "if",          "for",         "for_index",
-    "while",      "switch",       "break",       "continue",    "return",
-    "barrier",    "fence",        "shuffle",     "shuffle_up",  "shuffle_down",
-    "shuffle_xor", "any",         "all",         "ballot",      "warp_add",
-    "warp_min",   "warp_max",
+    "constant",
+    "param",
+    "length",
+    "thread_idx",
+    "block_idx",
+    "block_dim",
+    "grid_dim",
+    "global_idx",
+    "lane_id",
+    "warp_size",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "rem",
+    "neg",
+    "abs",
+    "min",
+    "max",
+    "fma",
+    "and",
+    "or",
+    "xor",
+    "not",
+    "shl",
+    "shr",
+    "shr_logical",
+    "clz",
+    "popcount",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "select",
+    "cast",
+    "bitcast",
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "pow",
+    "hypot",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "fmod",
+    "copysign",
+    "isnan",
+    "isinf",
+    "load",
+    "store",
+    "atomic_add",
+    "atomic_sub",
+    "atomic_exchange",
+    "atomic_min",
+    "atomic_max",
+    "atomic_and",
+    "atomic_or",
+    "atomic_xor",
+    "atomic_compare_exchange",
+    "var_get",
+    "var_set",
+    "if",
+    "for",
+    "for_index",
+    "while",
+    "switch",
+    "break",
+    "continue",
+    "return",
+    "barrier",
+    "fence",
+    "shuffle",
+    "shuffle_up",
+    "shuffle_down",
+    "shuffle_xor",
+    "any",
+    "all",
+    "ballot",
+    "warp_add",
+    "warp_min",
+    "warp_max",
 };
 static_assert(std::size(kOps) == static_cast<std::size_t>(Op::WarpMax) + 1);
 
-bool between(Op op, Op first, Op last) noexcept { return op >= first && op <= last; }
+bool between(Op op, Op first, Op last) noexcept {
+  return op >= first && op <= last;
+}
 
 }  // namespace
 
-std::size_t size_of(Scalar type) noexcept { return kScalars[static_cast<std::size_t>(type)].bytes; }
+std::size_t size_of(Scalar type) noexcept {
+  return kScalars[static_cast<std::size_t>(type)].bytes;
+}
 Scalar compute_type(Scalar type) noexcept {
   return kScalars[static_cast<std::size_t>(type)].compute;
 }
 std::string_view name(Scalar type) noexcept {
   return kScalars[static_cast<std::size_t>(type)].name;
 }
-std::string_view name(Op op) noexcept { return kOps[static_cast<std::size_t>(op)]; }
+std::string_view name(Op op) noexcept {
+  return kOps[static_cast<std::size_t>(op)];
+}
 
-bool is_float(Scalar type) noexcept { return type >= Scalar::F16; }
-bool is_integer(Scalar type) noexcept { return type >= Scalar::I8 && type <= Scalar::U64; }
+bool is_float(Scalar type) noexcept {
+  return type >= Scalar::F16;
+}
+bool is_integer(Scalar type) noexcept {
+  return type >= Scalar::I8 && type <= Scalar::U64;
+}
 bool is_signed(Scalar type) noexcept {
   return type == Scalar::I8 || type == Scalar::I16 || type == Scalar::I32 || type == Scalar::I64;
 }
@@ -79,13 +169,27 @@ Element Element::scalar(Scalar type) {
   return {std::string(ir::name(type)), bytes, bytes, {Field{"", type, 0}}};
 }
 
-bool is_leaf(Op op) noexcept { return op <= Op::WarpSize || op == Op::ForIndex; }
-bool is_pure(Op op) noexcept { return op <= Op::IsInf || op == Op::ForIndex; }
-bool is_position(Op op) noexcept { return between(op, Op::ThreadIdx, Op::LaneId); }
-bool is_comparison(Op op) noexcept { return between(op, Op::Eq, Op::Ge); }
-bool is_math(Op op) noexcept { return between(op, Op::Sqrt, Op::IsInf); }
-bool is_atomic(Op op) noexcept { return between(op, Op::AtomicAdd, Op::AtomicCompareExchange); }
-bool is_warp(Op op) noexcept { return between(op, Op::Shuffle, Op::WarpMax); }
+bool is_leaf(Op op) noexcept {
+  return op <= Op::WarpSize || op == Op::ForIndex;
+}
+bool is_pure(Op op) noexcept {
+  return op <= Op::IsInf || op == Op::ForIndex;
+}
+bool is_position(Op op) noexcept {
+  return between(op, Op::ThreadIdx, Op::LaneId);
+}
+bool is_comparison(Op op) noexcept {
+  return between(op, Op::Eq, Op::Ge);
+}
+bool is_math(Op op) noexcept {
+  return between(op, Op::Sqrt, Op::IsInf);
+}
+bool is_atomic(Op op) noexcept {
+  return between(op, Op::AtomicAdd, Op::AtomicCompareExchange);
+}
+bool is_warp(Op op) noexcept {
+  return between(op, Op::Shuffle, Op::WarpMax);
+}
 bool is_control(Op op) noexcept {
   return between(op, Op::If, Op::Return) && op != Op::ForIndex;
 }

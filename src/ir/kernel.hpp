@@ -53,8 +53,8 @@ struct Memory {
   std::string name;
   Space space = Space::Global;
   Element element;
-  std::uint32_t count = 0;     // elements of a shared or local array; 0: dynamic shared memory
-  bool read_only = false;      // declared Span<const T>
+  std::uint32_t count = 0;          // elements of a shared or local array; 0: dynamic shared memory
+  bool read_only = false;           // declared Span<const T>
   std::uint32_t parameter = kNone;  // Global: position in Kernel::parameters
 };
 
@@ -64,8 +64,8 @@ struct Memory {
 struct Parameter {
   std::string name;
   bool is_span = false;
-  MemoryId memory = kNone;      // span
-  Scalar type = Scalar::I32;    // scalar: any Scalar; read as its compute type
+  MemoryId memory = kNone;    // span
+  Scalar type = Scalar::I32;  // scalar: any Scalar; read as its compute type
   std::uint32_t slots = 1;
 };
 
@@ -92,8 +92,8 @@ struct Node {
   std::uint64_t literal = 0;    // Constant: bits; For: direction; loops: see unroll
   std::uint32_t unroll = 0;     // loops: 0 no wish, 1 do not unroll, n unroll n times; kIndependent
   LocationId location = kNone;
-  std::vector<BlockId> blocks;        // control nodes
-  std::vector<std::int64_t> cases;    // Switch
+  std::vector<BlockId> blocks;      // control nodes
+  std::vector<std::int64_t> cases;  // Switch
 
   std::span<const ValueId> inputs() const noexcept { return {operands.data(), operand_count}; }
   std::span<ValueId> inputs() noexcept { return {operands.data(), operand_count}; }
@@ -123,21 +123,23 @@ struct Kernel {
   /// The slot operand of a node that has one, kNoValue otherwise.
   ValueId slot_of(const Node& node) const noexcept;
   /// Leaf that a Load, Store or atomic touches.
-  const Field& field_of(const Node& node) const { return memories[node.memory].element.fields[node.field]; }
+  const Field& field_of(const Node& node) const {
+    return memories[node.memory].element.fields[node.field];
+  }
   /// Sum of the constant shared arrays in bytes, each aligned to 16.
   std::uint64_t shared_bytes() const noexcept;
   bool has_dynamic_shared() const noexcept;
 };
 
 // Classes of operations, so that no pass keeps a list of its own.
-bool is_leaf(Op op) noexcept;      // Constant .. WarpSize, ForIndex
-bool is_pure(Op op) noexcept;      // leaves, arithmetic, comparisons, casts, math
-bool is_statement(Op op) noexcept; // has no result
-bool is_position(Op op) noexcept;  // ThreadIdx, BlockIdx, BlockDim, GridDim, GlobalIdx, LaneId
+bool is_leaf(Op op) noexcept;       // Constant .. WarpSize, ForIndex
+bool is_pure(Op op) noexcept;       // leaves, arithmetic, comparisons, casts, math
+bool is_statement(Op op) noexcept;  // has no result
+bool is_position(Op op) noexcept;   // ThreadIdx, BlockIdx, BlockDim, GridDim, GlobalIdx, LaneId
 bool is_atomic(Op op) noexcept;
-bool is_warp(Op op) noexcept;      // Shuffle .. WarpMax
-bool is_control(Op op) noexcept;   // If, For, While, Switch, Break, Continue, Return
+bool is_warp(Op op) noexcept;     // Shuffle .. WarpMax
+bool is_control(Op op) noexcept;  // If, For, While, Switch, Break, Continue, Return
 bool is_comparison(Op op) noexcept;
-bool is_math(Op op) noexcept;      // Sqrt .. IsInf
+bool is_math(Op op) noexcept;  // Sqrt .. IsInf
 
 }  // namespace salvo::ir

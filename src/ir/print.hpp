@@ -9,7 +9,8 @@
 namespace salvo::ir {
 
 /// The whole kernel, a node a line, nested blocks indented. Stable: equal kernels print equally.
-/// With `locations`, each line ends in "; file:line". Malformed kernels print too, with ? in places.
+/// With `locations`, each line ends in "; file:line". Malformed kernels print too, with ? in
+/// places.
 std::string print(const Kernel& kernel, bool locations = false);
 
 }  // namespace salvo::ir

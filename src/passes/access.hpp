@@ -27,7 +27,7 @@ struct Summary {
   bool has_shared = false;
   bool has_dynamic_shared = false;
   bool has_local_array = false;
-  bool reads_grid_dim_x = false;   // W30
+  bool reads_grid_dim_x = false;  // W30
   bool has_loop = false;
   bool has_return = false;
   // Features a device must have (K1, K8).

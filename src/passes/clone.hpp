@@ -23,7 +23,7 @@ class Cloner {
 
   std::vector<std::uint32_t> parameters;  // from's index -> to's; filled with kNone
   std::vector<ir::MemoryId> memories;
-  std::vector<std::uint32_t> variables;   // filled with new variables on first use if kNone
+  std::vector<std::uint32_t> variables;  // filled with new variables on first use if kNone
   Replace replace;
   /// Slot that every access to a span parameter gets (a value of the builder's kernel); kNoValue
   /// leaves them without one.

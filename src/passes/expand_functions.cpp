@@ -26,14 +26,15 @@ Value exp2_of(Value t) {
   t = choose(t < -200.0, t.number(-200), choose(t > 200.0, t.number(200), t));
   const Value whole = apply(Op::Floor, t + 0.5);
   const Value part = (t - whole) * std::numbers::ln2;
-  const Value power =
-      polynomial(part, {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040,
-                        1.0 / 40320, 1.0 / 362880, 1.0 / 3628800});
+  const Value power = polynomial(part, {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720,
+                                        1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800});
   const Value exponent = whole.cast(Scalar::I64) + 1023.0;
   return power * (exponent << exponent.number(52)).as(Scalar::F64);
 }
 
-Value exp_of(Value x) { return exp2_of(x * std::numbers::log2e); }
+Value exp_of(Value x) {
+  return exp2_of(x * std::numbers::log2e);
+}
 
 Value expm1_of(Value x) {
   const Value series =
@@ -116,10 +117,11 @@ Value pow_of(Value x, Value y) {
   const Value odd = apply(Op::And, whole(y), apply(Op::Not, whole(y * 0.5)));
   Value result = exp2_of(y * log2_of(absolute(x)));
   // A size of 1 keeps it under an infinite exponent, which the product above cannot know.
-  result = choose(apply(Op::And, absolute(x) == 1.0, absolute(y) == kInfinity), x.number(1), result);
+  result =
+      choose(apply(Op::And, absolute(x) == 1.0, absolute(y) == kInfinity), x.number(1), result);
   result = choose(odd, apply(Op::Copysign, result, x), result);
-  const Value no_root = apply(Op::And, apply(Op::And, x < 0.0, x != -kInfinity),
-                              apply(Op::Not, whole(y)));
+  const Value no_root =
+      apply(Op::And, apply(Op::And, x < 0.0, x != -kInfinity), apply(Op::Not, whole(y)));
   result = choose(no_root, x.number(kNan), result);
   return choose(apply(Op::Or, x == 1.0, y == 0.0), x.number(1), result);
 }
@@ -132,7 +134,8 @@ struct Angle {
   Value rest;
 };
 
-/// pi/2 in three parts; the first two are short, so that their products with the quadrant are exact.
+/// pi/2 in three parts; the first two are short, so that their products with the quadrant are
+/// exact.
 Angle reduce_small(Value x) {
   const Value quadrant = apply(Op::Floor, x * (2 / std::numbers::pi) + 0.5);
   const Value rest = ((x - quadrant * 0x1.921fb54p+0) - quadrant * 0x1.10b461p-30) -
@@ -162,8 +165,7 @@ Angle reduce_large(Value x) {
   const Value upper = (word(0) << n32) | word(1);
   const Value lower = (word(2) << n32) | word(3);
   // In two steps, because a shift by all 64 bits is one by none.
-  const Value high = (upper << shift) |
-                     ((lower >> lower.number(1)) >> (shift.number(63) - shift));
+  const Value high = (upper << shift) | ((lower >> lower.number(1)) >> (shift.number(63) - shift));
   const Value low = (lower << shift) >> n32;
   const Value product = mantissa * high + ((mantissa * low) >> n32);  // turns by pi/2, times 2^62
   const Value quadrant =
@@ -179,7 +181,8 @@ Angle reduce(Value x) {
   const Angle small = reduce_small(x);
   const Angle large = reduce_large(x);
   const Value is_small = absolute(x) < 0x1p26;
-  return {choose(is_small, small.quadrant, large.quadrant), choose(is_small, small.rest, large.rest)};
+  return {choose(is_small, small.quadrant, large.quadrant),
+          choose(is_small, small.rest, large.rest)};
 }
 
 /// Sine and cosine of the rest.
@@ -238,9 +241,9 @@ Value atan2_of(Value y, Value x) {
   // Past tan(pi/8) by the angle that is left to pi/4.
   const Value far = t > std::numbers::sqrt2 - 1;
   const Value near = choose(far, (t - 1.0) / (t + 1.0), t);
-  const Value series =
-      near * polynomial(near * near, {1, -1.0 / 3, 1.0 / 5, -1.0 / 7, 1.0 / 9, -1.0 / 11, 1.0 / 13,
-                                      -1.0 / 15, 1.0 / 17, -1.0 / 19, 1.0 / 21, -1.0 / 23, 1.0 / 25});
+  const Value series = near * polynomial(near * near, {1, -1.0 / 3, 1.0 / 5, -1.0 / 7, 1.0 / 9,
+                                                       -1.0 / 11, 1.0 / 13, -1.0 / 15, 1.0 / 17,
+                                                       -1.0 / 19, 1.0 / 21, -1.0 / 23, 1.0 / 25});
   Value angle = choose(far, series + std::numbers::pi / 4, series);
   angle = choose(steep, std::numbers::pi / 2 - angle, angle);
   const Value left = apply(Op::Copysign, x.number(1), x) < 0.0;  // -0 is left, too
@@ -248,7 +251,9 @@ Value atan2_of(Value y, Value x) {
   return choose(apply(Op::Or, x != x, y != y), x + y, angle);
 }
 
-Value cathetus(Value x) { return apply(Op::Sqrt, (1.0 - x) * (x + 1.0)); }
+Value cathetus(Value x) {
+  return apply(Op::Sqrt, (1.0 - x) * (x + 1.0));
+}
 
 Value hypot_of(Value x, Value y) {
   const Value infinite = apply(Op::Or, absolute(x) == kInfinity, absolute(y) == kInfinity);
@@ -259,28 +264,50 @@ Value hypot_of(Value x, Value y) {
 
 std::optional<Value> function_in_f64(Op op, Value x, std::optional<Value> y) {
   switch (op) {
-    case Op::Rsqrt: return 1.0 / apply(Op::Sqrt, x);
-    case Op::Cbrt: return cbrt_of(x);
-    case Op::Sin: return sin_of(x);
-    case Op::Cos: return cos_of(x);
-    case Op::Tan: return tan_of(x);
-    case Op::Asin: return atan2_of(x, cathetus(x));
-    case Op::Acos: return atan2_of(cathetus(x), x);
-    case Op::Atan: return atan2_of(x, x.number(1));
-    case Op::Atan2: return atan2_of(x, *y);
-    case Op::Sinh: return sinh_of(x);
-    case Op::Cosh: return cosh_of(x);
-    case Op::Tanh: return tanh_of(x);
-    case Op::Exp: return exp_of(x);
-    case Op::Exp2: return exp2_of(x);
-    case Op::Expm1: return expm1_of(x);
-    case Op::Log: return log_of(x);
-    case Op::Log2: return log2_of(x);
-    case Op::Log10: return log10_of(x);
-    case Op::Log1p: return log1p_of(x);
-    case Op::Pow: return pow_of(x, *y);
-    case Op::Hypot: return hypot_of(x, *y);
-    default: return std::nullopt;
+    case Op::Rsqrt:
+      return 1.0 / apply(Op::Sqrt, x);
+    case Op::Cbrt:
+      return cbrt_of(x);
+    case Op::Sin:
+      return sin_of(x);
+    case Op::Cos:
+      return cos_of(x);
+    case Op::Tan:
+      return tan_of(x);
+    case Op::Asin:
+      return atan2_of(x, cathetus(x));
+    case Op::Acos:
+      return atan2_of(cathetus(x), x);
+    case Op::Atan:
+      return atan2_of(x, x.number(1));
+    case Op::Atan2:
+      return atan2_of(x, *y);
+    case Op::Sinh:
+      return sinh_of(x);
+    case Op::Cosh:
+      return cosh_of(x);
+    case Op::Tanh:
+      return tanh_of(x);
+    case Op::Exp:
+      return exp_of(x);
+    case Op::Exp2:
+      return exp2_of(x);
+    case Op::Expm1:
+      return expm1_of(x);
+    case Op::Log:
+      return log_of(x);
+    case Op::Log2:
+      return log2_of(x);
+    case Op::Log10:
+      return log10_of(x);
+    case Op::Log1p:
+      return log1p_of(x);
+    case Op::Pow:
+      return pow_of(x, *y);
+    case Op::Hypot:
+      return hypot_of(x, *y);
+    default:
+      return std::nullopt;
   }
 }
 

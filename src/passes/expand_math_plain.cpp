@@ -109,8 +109,8 @@ class Fmod {
     const Value shift = missing(parts.mantissa);
     const Value mantissa = parts.mantissa << shift;
     const Value exponent = parts.exponent - shift.cast(Scalar::I64);
-    const Value normal = (mantissa & bits(leading() - 1)) |
-                         (exponent.cast(Scalar::U64) << bits(precision_));
+    const Value normal =
+        (mantissa & bits(leading() - 1)) | (exponent.cast(Scalar::U64) << bits(precision_));
     const Value denormal = mantissa >> (1.0 - exponent).cast(Scalar::U64);
     Value result = choose(exponent > 0.0, normal, denormal);
     result = choose(parts.mantissa == 0.0, bits(0), result);
@@ -130,7 +130,8 @@ class Fmod {
 bool expands(const ir::Kernel& kernel, const ir::Node& node) {
   switch (node.op) {
     case Op::Round:
-    case Op::Fmod: return true;
+    case Op::Fmod:
+      return true;
     case Op::Rsqrt:
     case Op::Cbrt:
     case Op::Sin:
@@ -151,8 +152,10 @@ bool expands(const ir::Kernel& kernel, const ir::Node& node) {
     case Op::Log10:
     case Op::Log1p:
     case Op::Pow:
-    case Op::Hypot: return kernel.node(node.operands[0]).type == Scalar::F32;
-    default: return false;
+    case Op::Hypot:
+      return kernel.node(node.operands[0]).type == Scalar::F32;
+    default:
+      return false;
   }
 }
 

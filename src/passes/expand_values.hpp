@@ -24,8 +24,10 @@ struct Value {
     switch (type()) {
       case ir::Scalar::F32:
         return constant(type(), std::bit_cast<std::uint32_t>(static_cast<float>(value)));
-      case ir::Scalar::F64: return constant(type(), std::bit_cast<std::uint64_t>(value));
-      default: return constant(type(), static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+      case ir::Scalar::F64:
+        return constant(type(), std::bit_cast<std::uint64_t>(value));
+      default:
+        return constant(type(), static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
     }
   }
   Value cast(ir::Scalar to) const { return {builder, builder->cast(to, id)}; }
@@ -40,7 +42,9 @@ struct Value {
   }
 };
 
-inline Value apply(ir::Op op, Value a) { return {a.builder, a.builder->op(op, {a.id})}; }
+inline Value apply(ir::Op op, Value a) {
+  return {a.builder, a.builder->op(op, {a.id})};
+}
 inline Value apply(ir::Op op, Value a, Value b) {
   return {a.builder, a.builder->op(op, {a.id, b.id})};
 }
@@ -48,10 +52,16 @@ inline Value choose(Value condition, Value yes, Value no) {
   return {yes.builder, yes.builder->op(ir::Op::Select, {condition.id, yes.id, no.id})};
 }
 
-#define SALVO_VALUE_OPERATOR(sign, op)                                                     \
-  inline Value operator sign(Value a, Value b) { return apply(ir::Op::op, a, b); }         \
-  inline Value operator sign(Value a, double b) { return apply(ir::Op::op, a, a.number(b)); } \
-  inline Value operator sign(double a, Value b) { return apply(ir::Op::op, b.number(a), b); }
+#define SALVO_VALUE_OPERATOR(sign, op)            \
+  inline Value operator sign(Value a, Value b) {  \
+    return apply(ir::Op::op, a, b);               \
+  }                                               \
+  inline Value operator sign(Value a, double b) { \
+    return apply(ir::Op::op, a, a.number(b));     \
+  }                                               \
+  inline Value operator sign(double a, Value b) { \
+    return apply(ir::Op::op, b.number(a), b);     \
+  }
 SALVO_VALUE_OPERATOR(+, Add)
 SALVO_VALUE_OPERATOR(-, Sub)
 SALVO_VALUE_OPERATOR(*, Mul)
@@ -64,13 +74,27 @@ SALVO_VALUE_OPERATOR(==, Eq)
 SALVO_VALUE_OPERATOR(!=, Ne)
 #undef SALVO_VALUE_OPERATOR
 
-inline Value operator%(Value a, Value b) { return apply(ir::Op::Rem, a, b); }
-inline Value operator&(Value a, Value b) { return apply(ir::Op::And, a, b); }
-inline Value operator|(Value a, Value b) { return apply(ir::Op::Or, a, b); }
-inline Value operator<<(Value a, Value b) { return apply(ir::Op::Shl, a, b); }
-inline Value operator>>(Value a, Value b) { return apply(ir::Op::Shr, a, b); }
-inline Value operator-(Value a) { return apply(ir::Op::Neg, a); }
-inline Value absolute(Value a) { return apply(ir::Op::Abs, a); }
+inline Value operator%(Value a, Value b) {
+  return apply(ir::Op::Rem, a, b);
+}
+inline Value operator&(Value a, Value b) {
+  return apply(ir::Op::And, a, b);
+}
+inline Value operator|(Value a, Value b) {
+  return apply(ir::Op::Or, a, b);
+}
+inline Value operator<<(Value a, Value b) {
+  return apply(ir::Op::Shl, a, b);
+}
+inline Value operator>>(Value a, Value b) {
+  return apply(ir::Op::Shr, a, b);
+}
+inline Value operator-(Value a) {
+  return apply(ir::Op::Neg, a);
+}
+inline Value absolute(Value a) {
+  return apply(ir::Op::Abs, a);
+}
 
 /// c[0] + c[1] * x + c[2] * x^2 + ...
 inline Value polynomial(Value x, std::initializer_list<double> coefficients) {

@@ -38,8 +38,7 @@ class Serializer {
     for (std::uint32_t i = 0; i < from_.parameters.size(); ++i) cloner_.parameters[i] = i;
     for (std::uint32_t i = 0; i < from_.memories.size(); ++i) cloner_.memories[i] = i;
     for (std::uint8_t axis = 0; axis < 3; ++axis) {
-      block_dim_[axis] =
-          to_.scalar_parameter(std::string("block_dim_") + "xyz"[axis], Scalar::I32);
+      block_dim_[axis] = to_.scalar_parameter(std::string("block_dim_") + "xyz"[axis], Scalar::I32);
     }
     cloner_.replace = [this](Cloner&, ValueId, const Node& node) { return position(node); };
     mark_varying(from_.body);
@@ -53,8 +52,9 @@ class Serializer {
     for (ValueId id : from_.block(block).nodes) {
       const Node& node = from_.node(id);
       const auto inputs = node.inputs();
-      varies_[id] = node.op == Op::ThreadIdx || node.op == Op::GlobalIdx || !ir::is_pure(node.op) ||
-                    std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return varies_[v]; });
+      varies_[id] =
+          node.op == Op::ThreadIdx || node.op == Op::GlobalIdx || !ir::is_pure(node.op) ||
+          std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return varies_[v]; });
       if (node.op == Op::ThreadIdx) reads_thread_[node.axis] = true;
       if (node.op == Op::GlobalIdx) reads_global_[node.axis] = true;
       for (BlockId inner : node.blocks) mark_varying(inner);
@@ -135,10 +135,14 @@ class Serializer {
 
   ValueId position(const Node& node) {
     switch (node.op) {
-      case Op::ThreadIdx: return thread_idx_[node.axis];
-      case Op::GlobalIdx: return global_idx_[node.axis];
-      case Op::BlockDim: return to_.param(block_dim_[node.axis]);
-      default: return kNoValue;
+      case Op::ThreadIdx:
+        return thread_idx_[node.axis];
+      case Op::GlobalIdx:
+        return global_idx_[node.axis];
+      case Op::BlockDim:
+        return to_.param(block_dim_[node.axis]);
+      default:
+        return kNoValue;
     }
   }
 

@@ -17,16 +17,34 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<Queue> DeviceDriver::make_queue(int) { lacking(*this, "create a stream"); }
-std::unique_ptr<Event> DeviceDriver::make_event() { lacking(*this, "create an event"); }
-void DeviceDriver::record(Queue&, Event&) { lacking(*this, "record an event"); }
-void DeviceDriver::wait(Queue&, Event&) { lacking(*this, "wait for an event"); }
-void DeviceDriver::wait(Event&) { lacking(*this, "wait for an event"); }
-bool DeviceDriver::reached(Event&) { lacking(*this, "query an event"); }
-double DeviceDriver::elapsed_ms(Event&, Event&) { lacking(*this, "time events"); }
-HostBlock DeviceDriver::allocate_host(std::size_t) { lacking(*this, "allocate pinned memory"); }
+std::unique_ptr<Queue> DeviceDriver::make_queue(int) {
+  lacking(*this, "create a stream");
+}
+std::unique_ptr<Event> DeviceDriver::make_event() {
+  lacking(*this, "create an event");
+}
+void DeviceDriver::record(Queue&, Event&) {
+  lacking(*this, "record an event");
+}
+void DeviceDriver::wait(Queue&, Event&) {
+  lacking(*this, "wait for an event");
+}
+void DeviceDriver::wait(Event&) {
+  lacking(*this, "wait for an event");
+}
+bool DeviceDriver::reached(Event&) {
+  lacking(*this, "query an event");
+}
+double DeviceDriver::elapsed_ms(Event&, Event&) {
+  lacking(*this, "time events");
+}
+HostBlock DeviceDriver::allocate_host(std::size_t) {
+  lacking(*this, "allocate pinned memory");
+}
 void DeviceDriver::release_host(HostBlock) noexcept {}
-HostBlock DeviceDriver::register_host(void*, std::size_t) { lacking(*this, "register memory"); }
+HostBlock DeviceDriver::register_host(void*, std::size_t) {
+  lacking(*this, "register memory");
+}
 void DeviceDriver::unregister_host(HostBlock) noexcept {}
 void DeviceDriver::write_async(Queue&, Buffer, std::size_t, const HostBlock&, std::size_t,
                                std::size_t) {

@@ -8,8 +8,9 @@
 //
 // Threads: the runtime makes the calls that take a queue, of one device, from one thread at a time
 // (it holds the device's issue lock), but that thread changes: a driver whose API has a current
-// context binds it inside. `allocate`, `release`, `translate` and `build` may be called from several
-// threads at once, `release` also from destructors. A driver never calls back into the runtime.
+// context binds it inside. `allocate`, `release`, `translate` and `build` may be called from
+// several threads at once, `release` also from destructors. A driver never calls back into the
+// runtime.
 #pragma once
 
 #include <array>
@@ -41,10 +42,10 @@ enum class Touch : std::uint8_t { none, read, write, read_write };
 
 /// One argument of a launch: the parameters' in order, `slots` consecutive ones for a table.
 struct Argument {
-  Buffer buffer{};               // span; an empty span may have none
-  std::uint64_t byte_offset = 0; // span: first byte of the view within the buffer
-  std::uint64_t length = 0;      // span: elements
-  std::uint64_t bits = 0;        // scalar: its bytes, zero-extended, in the parameter's own type
+  Buffer buffer{};                  // span; an empty span may have none
+  std::uint64_t byte_offset = 0;    // span: first byte of the view within the buffer
+  std::uint64_t length = 0;         // span: elements
+  std::uint64_t bits = 0;           // scalar: its bytes, zero-extended, in the parameter's own type
   Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
 };
 

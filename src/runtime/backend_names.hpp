@@ -9,7 +9,7 @@ namespace salvo::runtime {
 
 /// In order of preference for the default device.
 inline constexpr std::array<std::string_view, 10> kBackendNames{
-    "CUDA/PTX", "CUDA/C", "HIP", "Metal", "LevelZero",
+    "CUDA/PTX", "CUDA/C", "HIP",    "Metal",  "LevelZero",
     "OpenCL",   "Vulkan", "WebGPU", "Native", "Interpreter"};
 
 }  // namespace salvo::runtime

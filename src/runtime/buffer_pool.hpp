@@ -28,8 +28,8 @@ struct Block {
 };
 
 /// Memory of one device. A freed block may be handed out again at once, because work on the default
-/// queue is ordered: whoever gets it works on it after whoever gave it back. What streams did with it
-/// stays noted: whoever gets it orders its first work after that. Thread-safe.
+/// queue is ordered: whoever gets it works on it after whoever gave it back. What streams did with
+/// it stays noted: whoever gets it orders its first work after that. Thread-safe.
 class BufferPool {
  public:
   explicit BufferPool(DeviceDriver& driver) : driver_(driver) {}

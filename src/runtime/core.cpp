@@ -70,7 +70,9 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
   }
 }
 
-Core::~Core() { set_held_work(nullptr); }
+Core::~Core() {
+  set_held_work(nullptr);
+}
 
 void Core::set_held_work(HeldWork* work) noexcept {
   held_work_ = work;
@@ -93,8 +95,9 @@ std::shared_ptr<DeviceState> Core::get(std::string_view id) const {
   }
   std::vector<std::string> ids;
   for (const auto& device : devices_) ids.push_back(device->id());
-  throw Error(Errc::no_device, fmt::format("there is no device '{}'; the devices are {}", id,
-                                           ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));
+  throw Error(Errc::no_device,
+              fmt::format("there is no device '{}'; the devices are {}", id,
+                          ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));
 }
 
 std::vector<std::shared_ptr<DeviceState>> Core::by_backend(std::string_view backend) const {

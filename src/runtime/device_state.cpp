@@ -27,8 +27,8 @@ DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<Devic
       properties_(driver_->properties()),
       id_(std::move(id)),
       backend_name_(backend_->name()),
-      backend_index_(static_cast<std::size_t>(
-          std::ranges::find(kBackendNames, backend_name_) - kBackendNames.begin())),
+      backend_index_(static_cast<std::size_t>(std::ranges::find(kBackendNames, backend_name_) -
+                                              kBackendNames.begin())),
       ordinal_(ordinal),
       serial_(next_serial()),
       pool_(*driver_),
@@ -90,8 +90,7 @@ std::unique_ptr<Executable> DeviceState::load_or_build(const ir::Kernel& kernel,
                                                        const TranslateOptions& options) {
   if (!disk_cache_) return driver_->build(kernel, program, {});
   const CacheKey key = disk_key(program, options);
-  if (const DiskCache::Found cached = disk_cache_->find(key);
-      cached.result == CacheLookup::found) {
+  if (const DiskCache::Found cached = disk_cache_->find(key); cached.result == CacheLookup::found) {
     try {
       auto loaded = driver_->build(kernel, program, cached.binary);
       disk_cache_->accept(key);
@@ -118,9 +117,8 @@ Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& 
   if (built.failure) std::rethrow_exception(built.failure);
   if (!built.executable) {
     try {
-      built.executable =
-          program ? load_or_build(kernel, *program, options)
-                  : load_or_build(kernel, translate(kernel, options), options);
+      built.executable = program ? load_or_build(kernel, *program, options)
+                                 : load_or_build(kernel, translate(kernel, options), options);
     } catch (const Error& failure) {
       if (is_lasting(failure)) built.failure = std::current_exception();
       throw;

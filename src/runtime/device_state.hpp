@@ -77,8 +77,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// Grows with every clear_executables: pointers kept from before are dead.
   std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
 
-  /// What the device's compiler makes of multiplies and adds. Measured at the first call, which takes
-  /// the issue lock; where it fails, nothing is known and every count is 0.
+  /// What the device's compiler makes of multiplies and adds. Measured at the first call, which
+  /// takes the issue lock; where it fails, nothing is known and every count is 0.
   FloatProbe float_probe();
   /// Whether `float_probe` would measure.
   bool is_probed() const noexcept {
@@ -90,9 +90,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   }
 
   HeldWork* held_work() const noexcept { return held_work_.load(std::memory_order_acquire); }
-  void set_held_work(HeldWork* work) noexcept {
-    held_work_.store(work, std::memory_order_release);
-  }
+  void set_held_work(HeldWork* work) noexcept { held_work_.store(work, std::memory_order_release); }
 
  private:
   struct Key {

@@ -60,17 +60,17 @@ Environment::Environment(const EnvironmentLookup& lookup) {
     return table_.back();
   };
 
-  device = add("SALVO_DEVICE", "<backend>:<id>, as `salvo info` prints it",
-               "the default device").current;
-  const auto explained = add("SALVO_EXPLAIN", "0, 1, json",
-                             "tells on stderr what was held and fused, and why not");
+  device = add("SALVO_DEVICE", "<backend>:<id>, as `salvo info` prints it", "the default device")
+               .current;
+  const auto explained =
+      add("SALVO_EXPLAIN", "0, 1, json", "tells on stderr what was held and fused, and why not");
   if (explained.current == "json") {
     explain = ExplainFormat::json;
   } else if (flag(explained, false)) {
     explain = ExplainFormat::text;
   }
-  disk_cache = flag(add("SALVO_DISK_CACHE", "0, 1", "keeps compiled kernels on disk (default 1)"),
-                    true);
+  disk_cache =
+      flag(add("SALVO_DISK_CACHE", "0, 1", "keeps compiled kernels on disk (default 1)"), true);
   cache_dir = add("SALVO_CACHE_DIR", "a folder",
                   "where they are kept (default salvo/ in the user's cache folder)")
                   .current;
@@ -79,12 +79,13 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   const auto user_cache = add("XDG_CACHE_HOME", "a folder", "the user's cache folder").current;
   const auto home = add("HOME", "a folder", "holds .cache/, if XDG_CACHE_HOME is not set").current;
   if (cache_dir.empty()) cache_dir = default_cache_folder(user_cache, home);
-  vulkan_batch = number(add("SALVO_VULKAN_BATCH", "1 to 4096",
-                            "dispatches in a Vulkan submission (default 32)"),
-                        4096, vulkan_batch);
-  vulkan_validation = flag(add("SALVO_VULKAN_VALIDATION", "0, 1",
-                               "validation layers check each Vulkan call; what they say is an error"),
-                           false);
+  vulkan_batch = number(
+      add("SALVO_VULKAN_BATCH", "1 to 4096", "dispatches in a Vulkan submission (default 32)"),
+      4096, vulkan_batch);
+  vulkan_validation =
+      flag(add("SALVO_VULKAN_VALIDATION", "0, 1",
+               "validation layers check each Vulkan call; what they say is an error"),
+           false);
   vulkan_large_push_constants =
       flag(add("SALVO_VULKAN_LARGE_PUSH_CONSTANTS", "0, 1",
                "fused kernels may fill the device's push constants, not only 128 bytes"),

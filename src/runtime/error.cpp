@@ -17,7 +17,8 @@ std::string sentence(const Error::Details& details) {
   if (!details.operation.empty()) text += details.operation + ": ";
   if (!details.kernel.empty()) text += fmt::format("kernel '{}': ", details.kernel);
   text += details.message;
-  if (details.source.known()) text += fmt::format(" at {}:{}", details.source.file, details.source.line);
+  if (details.source.known())
+    text += fmt::format(" at {}:{}", details.source.file, details.source.line);
   if (details.launch.known()) {
     text += fmt::format(" (launched at {}:{})", details.launch.file, details.launch.line);
   }
@@ -28,10 +29,19 @@ std::string sentence(const Error::Details& details) {
 }  // namespace
 
 std::string_view name(Errc code) noexcept {
-  constexpr std::array<std::string_view, 13> kNames{
-      "invalid_argument", "invalid_kernel", "unsupported",     "no_device",
-      "backend_unavailable", "compile_failed", "launch_failed", "out_of_memory",
-      "transfer_failed",  "device_lost",    "check_failed",    "bad_environment", "io"};
+  constexpr std::array<std::string_view, 13> kNames{"invalid_argument",
+                                                    "invalid_kernel",
+                                                    "unsupported",
+                                                    "no_device",
+                                                    "backend_unavailable",
+                                                    "compile_failed",
+                                                    "launch_failed",
+                                                    "out_of_memory",
+                                                    "transfer_failed",
+                                                    "device_lost",
+                                                    "check_failed",
+                                                    "bad_environment",
+                                                    "io"};
   return kNames[static_cast<std::size_t>(code)];
 }
 
@@ -55,16 +65,38 @@ Error::Error(Errc code, std::string message)
 Error::Error(std::shared_ptr<const State> state)
     : runtime_error(sentence(state->details)), state_(std::move(state)) {}
 
-Errc Error::code() const noexcept { return state_->details.code; }
-const std::string& Error::message() const noexcept { return state_->details.message; }
-const std::string& Error::backend() const noexcept { return state_->details.backend; }
-const std::string& Error::operation() const noexcept { return state_->details.operation; }
-const std::string& Error::kernel() const noexcept { return state_->details.kernel; }
-const SourceLocation& Error::launch_location() const noexcept { return state_->details.launch; }
-const SourceLocation& Error::kernel_location() const noexcept { return state_->details.source; }
-const std::string& Error::log() const noexcept { return state_->details.log; }
-const Error::Details& Error::details() const noexcept { return state_->details; }
-const std::vector<Error>& Error::others() const noexcept { return state_->others; }
+Error::~Error() = default;
+
+Errc Error::code() const noexcept {
+  return state_->details.code;
+}
+const std::string& Error::message() const noexcept {
+  return state_->details.message;
+}
+const std::string& Error::backend() const noexcept {
+  return state_->details.backend;
+}
+const std::string& Error::operation() const noexcept {
+  return state_->details.operation;
+}
+const std::string& Error::kernel() const noexcept {
+  return state_->details.kernel;
+}
+const SourceLocation& Error::launch_location() const noexcept {
+  return state_->details.launch;
+}
+const SourceLocation& Error::kernel_location() const noexcept {
+  return state_->details.source;
+}
+const std::string& Error::log() const noexcept {
+  return state_->details.log;
+}
+const Error::Details& Error::details() const noexcept {
+  return state_->details;
+}
+const std::vector<Error>& Error::others() const noexcept {
+  return state_->others;
+}
 
 Error Error::with_others(std::vector<Error> others) const {
   return Error(std::make_shared<const State>(State{state_->details, std::move(others)}));

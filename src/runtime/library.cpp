@@ -24,7 +24,9 @@ Library Library::open(std::initializer_list<std::string_view> names) {
   return library;
 }
 
-std::string Library::reason() const { return fmt::format("{}", fmt::join(failures_, "; ")); }
+std::string Library::reason() const {
+  return fmt::format("{}", fmt::join(failures_, "; "));
+}
 
 void* Library::find(const char* symbol) const noexcept {
   return handle_ ? dlsym(handle_.get(), symbol) : nullptr;

@@ -184,8 +184,8 @@ bool Storage::drop_copy(const DeviceState& device) {
 }
 
 void Storage::mark_device_newer() noexcept {
-  const Residence next = host_.load(std::memory_order_acquire) ? Residence::device_newer
-                                                                : Residence::device;
+  const Residence next =
+      host_.load(std::memory_order_acquire) ? Residence::device_newer : Residence::device;
   std::uint64_t seen = state_.load(std::memory_order_acquire);
   while (!change(seen, next)) seen = state_.load(std::memory_order_acquire);
 }
@@ -194,22 +194,30 @@ void Storage::mark_device_newer() noexcept {
 
 namespace salvo::detail {
 
-void retain(runtime::Storage* storage) noexcept { storage->retain(); }
-void release(runtime::Storage* storage) noexcept { storage->release(); }
+void retain(runtime::Storage* storage) noexcept {
+  storage->retain();
+}
+void release(runtime::Storage* storage) noexcept {
+  storage->release();
+}
 StoragePtr make_storage(std::size_t bytes, std::size_t align) {
   return StoragePtr(new runtime::Storage(bytes, align));
 }
-const std::byte* read_host(runtime::Storage& storage) { return storage.read_host(); }
-std::byte* write_host(runtime::Storage& storage) { return storage.write_host(); }
+const std::byte* read_host(runtime::Storage& storage) {
+  return storage.read_host();
+}
+std::byte* write_host(runtime::Storage& storage) {
+  return storage.write_host();
+}
 
 void index_out_of_range(std::size_t index, std::size_t size) {
   throw Error(Errc::invalid_argument,
               fmt::format("index {} is past the vector's {} elements", index, size));
 }
 void view_out_of_range(std::size_t first, std::size_t count, std::size_t size) {
-  throw Error(Errc::invalid_argument,
-              fmt::format("a view of {} elements from {} does not fit in {} elements", count, first,
-                          size));
+  throw Error(
+      Errc::invalid_argument,
+      fmt::format("a view of {} elements from {} does not fit in {} elements", count, first, size));
 }
 
 }  // namespace salvo::detail

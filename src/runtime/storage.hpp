@@ -24,8 +24,7 @@ constexpr bool host_current(Residence state) noexcept {
   return state == Residence::host || state == Residence::both || state == Residence::host_newer;
 }
 constexpr bool device_current(Residence state) noexcept {
-  return state == Residence::device || state == Residence::both ||
-         state == Residence::device_newer;
+  return state == Residence::device || state == Residence::both || state == Residence::device_newer;
 }
 
 /// Memory of a storage on one device, with the hazard stamps of decision 5: the last held groups
@@ -112,7 +111,9 @@ class Storage {
   bool escaped() const noexcept { return escaped_.load(std::memory_order_acquire); }
 
  private:
-  static Residence unpack(std::uint64_t state) noexcept { return static_cast<Residence>(state & 7); }
+  static Residence unpack(std::uint64_t state) noexcept {
+    return static_cast<Residence>(state & 7);
+  }
   /// Replaces the residence if nothing changed since `seen` was loaded.
   bool change(std::uint64_t seen, Residence next) noexcept;
   std::byte* host_memory();

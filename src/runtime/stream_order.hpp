@@ -21,8 +21,8 @@ using StreamUses = std::vector<StreamUse>;
 
 /// The streams of one device. User work is ordered by the user's events alone; what the library
 /// does on the default queue for vectors that streams used comes after those uses, and streams come
-/// after the library's uploads. An order once made is not made again, so that a stream that works on
-/// its own records no event. Guarded by the device's issue lock.
+/// after the library's uploads. An order once made is not made again, so that a stream that works
+/// on its own records no event. Guarded by the device's issue lock.
 class StreamOrder {
  public:
   explicit StreamOrder(DeviceDriver& driver) : driver_(driver) {}

@@ -22,8 +22,8 @@ std::string Explain::text(const Decision& decision) {
   // Epilogue lines name the backend alone, as the original page has them.
   std::string place = decision.device;
   if (decision.kind == Decision::Kind::epilogue) place = place.substr(0, place.rfind(':'));
-  std::string line = fmt::format("salvo-explain {} {} {} ", decision.kernels, place,
-                                 kind_name(decision.kind));
+  std::string line =
+      fmt::format("salvo-explain {} {} {} ", decision.kernels, place, kind_name(decision.kind));
   if (decision.applied) {
     line += decision.detail.empty() ? "applied exact" : "applied " + decision.detail;
   } else {
@@ -34,12 +34,9 @@ std::string Explain::text(const Decision& decision) {
 }
 
 std::string Explain::json(const Decision& decision) {
-  return nlohmann::json{{"kind", kind_name(decision.kind)},
-                        {"applied", decision.applied},
-                        {"reason", name(decision.reason)},
-                        {"words", describe(decision.reason)},
-                        {"kernels", decision.kernels},
-                        {"device", decision.device},
+  return nlohmann::json{{"kind", kind_name(decision.kind)}, {"applied", decision.applied},
+                        {"reason", name(decision.reason)},  {"words", describe(decision.reason)},
+                        {"kernels", decision.kernels},      {"device", decision.device},
                         {"detail", decision.detail}}
       .dump();
 }

@@ -12,8 +12,7 @@
 
 namespace salvo::window {
 
-Error located(const Error& failure, const std::string& kernel,
-              const std::source_location& where) {
+Error located(const Error& failure, const std::string& kernel, const std::source_location& where) {
   Error::Details details = failure.details();
   if (details.kernel.empty()) details.kernel = kernel;
   if (!details.launch.known()) details.launch = SourceLocation::from(where);
@@ -42,9 +41,8 @@ void LaunchWindow::throw_first(Failures failures) {
 std::vector<std::unique_ptr<Group>> LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
   const std::lock_guard lock(window.lock);
   const auto count = static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
-  std::vector<std::unique_ptr<Group>> taken(
-      std::make_move_iterator(window.groups.begin()),
-      std::make_move_iterator(window.groups.begin() + count));
+  std::vector<std::unique_ptr<Group>> taken(std::make_move_iterator(window.groups.begin()),
+                                            std::make_move_iterator(window.groups.begin() + count));
   window.groups.erase(window.groups.begin(), window.groups.begin() + count);
   return taken;
 }
@@ -172,9 +170,8 @@ void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch
   } catch (...) {
     const Error failure = current_failure();
     launch.kernel->failed = true;  // until the cache is cleared (W62)
-    device.forget_failure(
-        launch.prepared->digest,
-        translate_options(launch.may_alias, launch.prepared->device_contraction));
+    device.forget_failure(launch.prepared->digest,
+                          translate_options(launch.may_alias, launch.prepared->device_contraction));
     if (failure.details().may_have_started) return note_failed(device, launch, failure, failures);
     Counters::raise(counters_.fallbacks);
     counters_.refuse(Reason::build_failed);
@@ -193,7 +190,8 @@ void LaunchWindow::issue_parts(runtime::DeviceState& device, HeldLaunch& launch,
     const auto needs = [&](const HeldLaunch* one) { return conflicts(*part, *one); };
     if (std::ranges::any_of(missing, needs)) {
       // W63: it would read what was never written.
-      note_failed(device, *part, Error(Errc::launch_failed, "not issued, because a launch it reads from failed"),
+      note_failed(device, *part,
+                  Error(Errc::launch_failed, "not issued, because a launch it reads from failed"),
                   failures);
       missing.push_back(part.get());
       continue;
@@ -239,14 +237,14 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
   }
   runtime::Executable*& executable = prepared.executables[launch.may_alias ? 1 : 0];
   if (!executable) {
-    executable = &device.executable(
-        *prepared.kernel, prepared.digest,
-        translate_options(launch.may_alias, prepared.device_contraction),
-        &prepared.programs[launch.may_alias ? 1 : 0]);
+    executable =
+        &device.executable(*prepared.kernel, prepared.digest,
+                           translate_options(launch.may_alias, prepared.device_contraction),
+                           &prepared.programs[launch.may_alias ? 1 : 0]);
   }
   const runtime::Dim3& block = launch.shape.block;
-  if (!launch.parts.empty() && std::uint64_t{block[0]} * block[1] * block[2] >
-                                   executable->max_threads_per_block()) {
+  if (!launch.parts.empty() &&
+      std::uint64_t{block[0]} * block[1] * block[2] > executable->max_threads_per_block()) {
     throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   if (!stream) window_of(device).unsubmitted = true;

@@ -81,12 +81,14 @@ void check_limits(const KernelRecord& record, runtime::DeviceState& device,
     refuse(record, device, fmt::format("{} lacks {}", device.id(), fmt::join(lacks, ", ")));
   }
   if (limits.parameter_bytes != 0 && cost.bytes > limits.parameter_bytes) {
-    refuse(record, device, fmt::format("its parameters take {} bytes and {} has {}", cost.bytes,
-                                       device.id(), limits.parameter_bytes));
+    refuse(record, device,
+           fmt::format("its parameters take {} bytes and {} has {}", cost.bytes, device.id(),
+                       limits.parameter_bytes));
   }
   if (limits.argument_slots != 0 && cost.slots > limits.argument_slots) {
-    refuse(record, device, fmt::format("its parameters take {} argument slots and {} has {}",
-                                       cost.slots, device.id(), limits.argument_slots));
+    refuse(record, device,
+           fmt::format("its parameters take {} argument slots and {} has {}", cost.slots,
+                       device.id(), limits.argument_slots));
   }
 }
 
@@ -124,7 +126,9 @@ KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
       shared_bytes(kernel.shared_bytes()),
       final_form_(true) {}
 
-KernelRecord::~KernelRecord() { delete prepared_.load(); }
+KernelRecord::~KernelRecord() {
+  delete prepared_.load();
+}
 
 const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) {
   if (final_form_ || contraction != Contraction::fixed || !device.fast_fma) return kernel;
@@ -157,9 +161,8 @@ window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
   counts.capability_checks.fetch_add(1, std::memory_order_relaxed);
   check_limits(*this, device, made->cost);
   for (const bool may_alias : {false, true}) {
-    made->programs[may_alias ? 1 : 0] =
-        device.translate(*made->kernel,
-                         window::translate_options(may_alias, made->device_contraction));
+    made->programs[may_alias ? 1 : 0] = device.translate(
+        *made->kernel, window::translate_options(may_alias, made->device_contraction));
   }
   made->next.reset(prepared_.load());
   prepared_.store(made.get(), std::memory_order_release);

@@ -29,7 +29,7 @@ struct LiveValue {
 /// A parameter as the launch path needs it, without a walk through the IR.
 struct ParameterFacts {
   bool is_span = false;
-  bool reads = false;   // an atomic reads and writes (W8)
+  bool reads = false;  // an atomic reads and writes (W8)
   bool writes = false;
   std::uint32_t element_bytes = 0;
   runtime::Touch touch = runtime::Touch::none;
@@ -38,7 +38,7 @@ struct ParameterFacts {
 /// A kernel as one device knows it. Found by identity on a repeat launch (W71).
 struct Prepared {
   std::uint32_t device_serial = 0;
-  std::uint32_t made_in = 0;  // the device's generation; a later one needs its own (W72)
+  std::uint32_t made_in = 0;            // the device's generation; a later one needs its own (W72)
   std::atomic<std::uint32_t> block{0};  // for over(n); 0 until asked
   runtime::ParameterCost cost;
   /// What the device runs: the kernel, with fused multiply-adds where it has them and the kernel's

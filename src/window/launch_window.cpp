@@ -239,8 +239,7 @@ void LaunchWindow::hold(const Call& call) {
   }
 }
 
-bool LaunchWindow::held_uses(const DeviceWindow& window,
-                             const runtime::DeviceCopy& copy) noexcept {
+bool LaunchWindow::held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept {
   return !window.groups.empty() &&
          std::max(copy.last_reader, copy.last_writer) >= window.groups.front()->sequence;
 }

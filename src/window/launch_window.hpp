@@ -96,9 +96,9 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Issues everything; a failure is kept for the next call that may throw (W21).
   void issue_from_destructor() noexcept override;
   void keep_failure(std::exception_ptr failure) noexcept override;
-  /// The program ends (W61): launches run at once from here on; what is held is issued, every device
-  /// is waited for, because its driver's threads must not outlive it, and then launches are refused.
-  /// Failures are kept as a destructor's are.
+  /// The program ends (W61): launches run at once from here on; what is held is issued, every
+  /// device is waited for, because its driver's threads must not outlive it, and then launches are
+  /// refused. Failures are kept as a destructor's are.
   void exit() noexcept;
 
   Settings& settings() noexcept { return settings_; }
@@ -127,8 +127,8 @@ class LaunchWindow final : public runtime::HeldWork {
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     HeldLaunch immediate;                      // the launch that runs at once
-    bool closed = false;       // the exit flush is over
-    bool unsubmitted = false;  // launched, not yet submitted
+    bool closed = false;                       // the exit flush is over
+    bool unsubmitted = false;                  // launched, not yet submitted
   };
   using Failures = std::vector<Error>;
 

@@ -1,4 +1,5 @@
-// Remembers which fused kernel a group became, so that a window that repeats does no analysis (W79).
+// Remembers which fused kernel a group became, so that a window that repeats does no analysis
+// (W79).
 // SPDX-License-Identifier: MIT
 #include "window/plan.hpp"
 

@@ -1,4 +1,5 @@
-// Remembers which fused kernel a group became, so that a window that repeats does no analysis (W79).
+// Remembers which fused kernel a group became, so that a window that repeats does no analysis
+// (W79).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +27,7 @@ struct Plan {
   std::vector<std::uint64_t> kernels;  // serials in the group's order: what the plan is for
   bool may_alias = false;
   std::uint32_t most_members = 0;
-  std::vector<std::uint32_t> order;    // the group's members in canonical order (W38)
+  std::vector<std::uint32_t> order;  // the group's members in canonical order (W38)
   std::vector<Run> runs;
   std::shared_ptr<FusedKernel> fused;
 };

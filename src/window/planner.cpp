@@ -19,9 +19,8 @@ bool loops_well(const HeldLaunch& launch) {
 
 Reason judge_fusion(const DeviceProperties& device,
                     std::span<const std::unique_ptr<HeldLaunch>> members) {
-  if (device.is_cpu && !std::ranges::all_of(members, [](const auto& one) {
-        return loops_well(*one);
-      })) {
+  if (device.is_cpu &&
+      !std::ranges::all_of(members, [](const auto& one) { return loops_well(*one); })) {
     return Reason::not_profitable;
   }
   return Reason::none;

@@ -11,9 +11,17 @@ Scopes& scopes() noexcept {
   return depth;
 }
 
-Pause::Pause() noexcept { ++scopes().paused; }
-Pause::~Pause() { --scopes().paused; }
-Batch::Batch() noexcept { ++scopes().batched; }
-Batch::~Batch() { --scopes().batched; }
+Pause::Pause() noexcept {
+  ++scopes().paused;
+}
+Pause::~Pause() {
+  --scopes().paused;
+}
+Batch::Batch() noexcept {
+  ++scopes().batched;
+}
+Batch::~Batch() {
+  --scopes().batched;
+}
 
 }  // namespace salvo::window

@@ -42,9 +42,9 @@ runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
   runtime::LaunchShape shape;
   const std::int64_t shared = dims.shared_bytes() + static_cast<std::int64_t>(shared_bytes);
   if (dims.shared_bytes() < 0 || std::cmp_greater(shared, limits.shared_bytes_per_block)) {
-    refuse(kernel, dims, fmt::format("{} bytes of dynamic shared memory do not fit in {}'s {}",
-                                     dims.shared_bytes(), device.id(),
-                                     limits.shared_bytes_per_block));
+    refuse(kernel, dims,
+           fmt::format("{} bytes of dynamic shared memory do not fit in {}'s {}",
+                       dims.shared_bytes(), device.id(), limits.shared_bytes_per_block));
   }
   shape.dynamic_shared_bytes = static_cast<std::uint32_t>(dims.shared_bytes());
 
@@ -73,12 +73,14 @@ runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
   std::uint64_t threads_per_block = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (block[axis] < 1 || std::cmp_greater(block[axis], limits.max_block[axis])) {
-      refuse(kernel, dims, fmt::format("block {} is {}; {} takes 1 to {}", kAxes[axis],
-                                       block[axis], device.id(), limits.max_block[axis]));
+      refuse(kernel, dims,
+             fmt::format("block {} is {}; {} takes 1 to {}", kAxes[axis], block[axis], device.id(),
+                         limits.max_block[axis]));
     }
     if (grid[axis] < 0 || std::cmp_greater(grid[axis], limits.max_grid[axis])) {
-      refuse(kernel, dims, fmt::format("grid {} is {}; {} takes 0 to {}", kAxes[axis], grid[axis],
-                                       device.id(), limits.max_grid[axis]));
+      refuse(kernel, dims,
+             fmt::format("grid {} is {}; {} takes 0 to {}", kAxes[axis], grid[axis], device.id(),
+                         limits.max_grid[axis]));
     }
     if (static_cast<std::uint64_t>(grid[axis]) * static_cast<std::uint64_t>(block[axis]) >
         kMostThreads) {
@@ -89,9 +91,9 @@ runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
     shape.grid[axis] = static_cast<std::uint32_t>(grid[axis]);
   }
   if (threads_per_block > limits.max_threads_per_block) {
-    refuse(kernel, dims, fmt::format("a block of {} threads; {} takes at most {}",
-                                     threads_per_block, device.id(),
-                                     limits.max_threads_per_block));
+    refuse(kernel, dims,
+           fmt::format("a block of {} threads; {} takes at most {}", threads_per_block, device.id(),
+                       limits.max_threads_per_block));
   }
   return shape;
 }
@@ -133,8 +135,7 @@ void LaunchWindow::check_arguments(const runtime::DeviceState& device, const Ker
              fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
                          argument.length));
     }
-    if (argument.storage && argument.storage->bytes() >
-                                device.properties().max_allocation_bytes) {
+    if (argument.storage && argument.storage->bytes() > device.properties().max_allocation_bytes) {
       refuse(kernel.name, dims,
              fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
                          argument.storage->bytes(), device.id(),
@@ -153,9 +154,8 @@ Reason LaunchWindow::why_not_held(const runtime::DeviceState& device,
   return settings_.why_not_held(device);
 }
 
-void LaunchWindow::submit(runtime::DeviceState& device,
-                          const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
-                          std::span<const detail::CallArgument> arguments,
+void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<KernelRecord>& kernel,
+                          const Dims& dims, std::span<const detail::CallArgument> arguments,
                           runtime::StreamState* stream) {
   throw_pending();
   const std::string& name = kernel->kernel.name;
@@ -167,8 +167,10 @@ void LaunchWindow::submit(runtime::DeviceState& device,
     throw located(failure, name, dims.where());
   }
   const std::uint32_t usual = leaves_block_open(dims) ? automatic_block(device, *prepared) : 0;
-  const Call call{device, window_of(device), kernel, *prepared, dims,
-                  shape_of(device, name, kernel->shared_bytes, usual, dims), arguments, stream};
+  const Call call{device,    window_of(device),
+                  kernel,    *prepared,
+                  dims,      shape_of(device, name, kernel->shared_bytes, usual, dims),
+                  arguments, stream};
   if (is_empty(call.shape)) return;  // W35
 
   const Reason refused = why_not_held(device, arguments, stream);

@@ -34,7 +34,8 @@ ir::Kernel twice() {
 
 TEST_P(Arguments, ViewsStartAtAnyElement) {
   for (std::size_t first : {1, 3, 16, 33}) {
-    check({.kernel = twice(), .shape = over(64),
+    check({.kernel = twice(),
+           .shape = over(64),
            .arguments = {view(ramp(100), first, 50), view(ramp(100), 2 * first, 30)},
            .options = {}});
   }
@@ -53,13 +54,17 @@ TEST_P(Arguments, ViewsOfNarrowElementsStartAtAnyByte) {
     bytes[n] = static_cast<std::uint8_t>(n);
     halves[n] = static_cast<std::uint16_t>(0x3c00 + n);
   }
-  check({.kernel = k.finish(), .shape = {{1, 1, 1}, {16, 1, 1}, 0},
-         .arguments = {view(bytes, 3, 16), view(halves, 5, 16)}, .options = {}});
+  check({.kernel = k.finish(),
+         .shape = {{1, 1, 1}, {16, 1, 1}, 0},
+         .arguments = {view(bytes, 3, 16), view(halves, 5, 16)},
+         .options = {}});
 }
 
 TEST_P(Arguments, ViewsOfOneBufferMayOverlap) {
-  check({.kernel = twice(), .shape = over(64),
-         .arguments = {span(ramp(100)), view_of(0, 60 * sizeof(float), 30)}, .options = {}});
+  check({.kernel = twice(),
+         .shape = over(64),
+         .arguments = {span(ramp(100)), view_of(0, 60 * sizeof(float), 30)},
+         .options = {}});
   // The same elements, read and written under two names.
   Shapes k("in_place");
   const auto x = k.span_parameter("x", floats(), true);
@@ -67,21 +72,29 @@ TEST_P(Arguments, ViewsOfOneBufferMayOverlap) {
   const ValueId i = k.position(Op::GlobalIdx, 0);
   k.store(y, i, k.op(Op::Add, {k.load(x, i), k.constant(Scalar::F32, 0x3f800000)}));
   k.store(y, i, k.op(Op::Mul, {k.load(x, i), k.load(x, i)}));
-  check({.kernel = k.finish(), .shape = over(64), .arguments = {span(ramp(64)), view_of(0, 0, 64)},
+  check({.kernel = k.finish(),
+         .shape = over(64),
+         .arguments = {span(ramp(64)), view_of(0, 0, 64)},
          .options = {}});
 }
 
 TEST_P(Arguments, ApartSpansMayBeToldApart) {
   for (std::uint64_t may_alias : {0ull, 1ull, 2ull}) {
-    check({.kernel = twice(), .shape = over(64), .arguments = {span(ramp(64)), zeros(64, 4)},
+    check({.kernel = twice(),
+           .shape = over(64),
+           .arguments = {span(ramp(64)), zeros(64, 4)},
            .options = {.may_alias = may_alias}});
   }
 }
 
 TEST_P(Arguments, EmptySpansNeedNoBuffer) {
-  check({.kernel = twice(), .shape = over(64), .arguments = {zeros(0, 4), zeros(0, 4)},
+  check({.kernel = twice(),
+         .shape = over(64),
+         .arguments = {zeros(0, 4), zeros(0, 4)},
          .options = {}});
-  check({.kernel = twice(), .shape = over(64), .arguments = {span(ramp(8)), view(ramp(8), 8, 0)},
+  check({.kernel = twice(),
+         .shape = over(64),
+         .arguments = {span(ramp(8)), view(ramp(8), 8, 0)},
          .options = {}});
 }
 
@@ -93,16 +106,19 @@ TEST_P(Arguments, LengthsAreThoseOfTheViews) {
   k.store(y, k.constant_i32(0), k.length(a));
   k.store(y, k.constant_i32(1), k.length(b));
   k.store(y, k.constant_i32(2), k.length(y));
-  check({.kernel = k.finish(), .shape = {},
-         .arguments = {view(ramp(10), 2, 7), zeros(0, 1), zeros(3, 8)}, .options = {}});
+  check({.kernel = k.finish(),
+         .shape = {},
+         .arguments = {view(ramp(10), 2, 7), zeros(0, 1), zeros(3, 8)},
+         .options = {}});
 }
 
 TEST_P(Arguments, ScalarsOfEveryTypeArriveTogether) {
   Shapes k("scalars");
   std::vector<Value> arguments;
   std::vector<std::uint32_t> parameters;
-  const Scalar types[] = {Scalar::Bool, Scalar::I8,  Scalar::U8,  Scalar::I16, Scalar::U16, Scalar::I32,
-                          Scalar::U32,  Scalar::I64, Scalar::U64, Scalar::F16, Scalar::BF16, Scalar::F32};
+  const Scalar types[] = {Scalar::Bool, Scalar::I8,  Scalar::U8,   Scalar::I16,
+                          Scalar::U16,  Scalar::I32, Scalar::U32,  Scalar::I64,
+                          Scalar::U64,  Scalar::F16, Scalar::BF16, Scalar::F32};
   for (Scalar type : types) {
     parameters.push_back(k.scalar_parameter(std::string(name(type)), type));
     Value value;
@@ -122,10 +138,11 @@ TEST_P(Arguments, ScalarsOfEveryTypeArriveTogether) {
 }
 
 TEST_P(Arguments, NamesThatTheTargetKeepsAreRenamed) {
-  const char* names[] = {"kernel",   "float4", "half",   "global", "local",    "__global",  "int",
-                         "x y",      "9lives", "naïve",  "v1",     "v1",       "as_float",  "get_global_id",
-                         "barrier",  "NULL",   "i",      "i_2",    "salvo_min_f32", "",      "x_base",
-                         "x",        "constant", "sqrt", "block_idx_x"};
+  const char* names[] = {"kernel",   "float4", "half",     "global",        "local",
+                         "__global", "int",    "x y",      "9lives",        "naïve",
+                         "v1",       "v1",     "as_float", "get_global_id", "barrier",
+                         "NULL",     "i",      "i_2",      "salvo_min_f32", "",
+                         "x_base",   "x",      "constant", "sqrt",          "block_idx_x"};
   Shapes k("while");
   std::vector<Value> arguments;
   std::vector<ir::MemoryId> spans;
@@ -148,8 +165,7 @@ TEST_P(Arguments, NamesThatTheTargetKeepsAreRenamed) {
     }
   });
   for (ir::MemoryId span : spans) k.store(span, i, k.var_get(total));
-  check({.kernel = k.finish(), .shape = {}, .arguments = arguments,
-         .options = {}});
+  check({.kernel = k.finish(), .shape = {}, .arguments = arguments, .options = {}});
 }
 
 TEST_P(Arguments, AKernelMayHaveNone) {
@@ -183,7 +199,9 @@ Case table_case(std::uint32_t slots, const std::function<ValueId(Shapes&)>& slot
   each([&](std::uint32_t s) { return zeros(s == 1 ? 0 : 32 - s % 5, 4); });
   each([&](std::uint32_t s) { return scalar(0.5f + static_cast<float>(s)); });
   each([&](std::uint32_t s) { return scalar(static_cast<std::int8_t>(-static_cast<int>(s))); });
-  return {.kernel = k.finish(), .shape = {{slots, 1, 1}, {32, 1, 1}, 0}, .arguments = arguments,
+  return {.kernel = k.finish(),
+          .shape = {{slots, 1, 1}, {32, 1, 1}, 0},
+          .arguments = arguments,
           .options = {}};
 }
 
@@ -218,7 +236,8 @@ TEST_P(Arguments, TablesAreIndexedByLoopCounters) {
     k.var_set(sum, k.op(Op::Add, {k.var_get(sum), term}));
   });
   k.store(y, i, k.var_get(sum));
-  check({.kernel = k.finish(), .shape = over(64),
+  check({.kernel = k.finish(),
+         .shape = over(64),
          .arguments = {span(ramp(64)), span(ramp(64, 100)), span(ramp(64, 7)), scalar(0.5f),
                        scalar(0.25f), scalar(3.0f), zeros(64, 4)},
          .options = {}});
@@ -233,8 +252,10 @@ TEST_P(Arguments, TablesServeAtomics) {
   add.memory = y;
   add.field = 0;
   k.append(add);
-  check({.kernel = k.finish(), .shape = {{9, 1, 1}, {32, 1, 1}, 0},
-         .arguments = {zeros(1, 4), zeros(1, 4), zeros(1, 4), zeros(1, 4)}, .options = {}});
+  check({.kernel = k.finish(),
+         .shape = {{9, 1, 1}, {32, 1, 1}, 0},
+         .arguments = {zeros(1, 4), zeros(1, 4), zeros(1, 4), zeros(1, 4)},
+         .options = {}});
 }
 
 }  // namespace

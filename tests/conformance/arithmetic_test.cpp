@@ -39,11 +39,10 @@ TEST_P(Integers, BitsAndShiftsTakeCountsModuloTheWidth) {
 
 TEST_P(Integers, UnaryOperationsAtTheirEdges) {
   const Scalar type = std::get<1>(GetParam());
-  check(elementwise("unary", {type}, combinations({type}),
-                    [](Shapes& kernel, const std::vector<ValueId>& x) {
-                      return apply(kernel, {Op::Neg, Op::Abs, Op::Not, Op::Clz, Op::Popcount},
-                                   {x[0]});
-                    }));
+  check(elementwise(
+      "unary", {type}, combinations({type}), [](Shapes& kernel, const std::vector<ValueId>& x) {
+        return apply(kernel, {Op::Neg, Op::Abs, Op::Not, Op::Clz, Op::Popcount}, {x[0]});
+      }));
 }
 
 TEST_P(Integers, DivisionByConstantsMatchesDivisionByValues) {
@@ -86,8 +85,7 @@ TEST_P(Floats, ArithmeticRoundsOnce) {
   const Scalar type = std::get<1>(GetParam());
   check(elementwise("arithmetic", {type, type}, combinations({type, type}),
                     [](Shapes& kernel, const std::vector<ValueId>& x) {
-                      return apply(kernel, {Op::Add, Op::Sub, Op::Mul, Op::Div},
-                                   {x[0], x[1]});
+                      return apply(kernel, {Op::Add, Op::Sub, Op::Mul, Op::Div}, {x[0], x[1]});
                     }));
 }
 
@@ -124,9 +122,8 @@ TEST_P(Floats, FmaRoundsOnceAndMultiplyAddTwice) {
   check(elementwise("fma", {type, type, type}, combinations({type, type, type}),
                     [](Shapes& kernel, const std::vector<ValueId>& x) {
                       const ValueId product = kernel.op(Op::Mul, {x[0], x[1]});
-                      return std::vector<Output>{
-                          {"once", kernel.op(Op::Fma, {x[0], x[1], x[2]})},
-                          {"twice", kernel.op(Op::Add, {product, x[2]})}};
+                      return std::vector<Output>{{"once", kernel.op(Op::Fma, {x[0], x[1], x[2]})},
+                                                 {"twice", kernel.op(Op::Add, {product, x[2]})}};
                     }));
 }
 
@@ -136,12 +133,12 @@ SALVO_ON_TYPES(ComputeTypes, Scalar::Bool, Scalar::I32, Scalar::U32, Scalar::I64
 
 TEST_P(ComputeTypes, ComparisonsFollowTheType) {
   const Scalar type = std::get<1>(GetParam());
-  check(elementwise("compare", {type, type}, combinations({type, type}),
-                    [&](Shapes& kernel, const std::vector<ValueId>& x) {
-                      if (type == Scalar::Bool) return apply(kernel, {Op::Eq, Op::Ne}, {x[0], x[1]});
-                      return apply(kernel, {Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge},
-                                   {x[0], x[1]});
-                    }));
+  check(elementwise(
+      "compare", {type, type}, combinations({type, type}),
+      [&](Shapes& kernel, const std::vector<ValueId>& x) {
+        if (type == Scalar::Bool) return apply(kernel, {Op::Eq, Op::Ne}, {x[0], x[1]});
+        return apply(kernel, {Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge}, {x[0], x[1]});
+      }));
 }
 
 TEST_P(ComputeTypes, SelectKeepsTheBits) {
@@ -158,9 +155,12 @@ TEST_P(ComputeTypes, ConstantsKeepTheirBits) {
   Shapes kernel("constants");
   const ir::MemoryId y = kernel.span_parameter("y", ir::Element::scalar(type), false);
   for (std::size_t i = 0; i < bits.size(); ++i) {
-    kernel.store(y, kernel.constant_i32(static_cast<std::int32_t>(i)), kernel.constant(type, bits[i]));
+    kernel.store(y, kernel.constant_i32(static_cast<std::int32_t>(i)),
+                 kernel.constant(type, bits[i]));
   }
-  check({.kernel = kernel.finish(), .shape = {}, .arguments = {zeros(bits.size(), ir::size_of(type))},
+  check({.kernel = kernel.finish(),
+         .shape = {},
+         .arguments = {zeros(bits.size(), ir::size_of(type))},
          .options = {}});
 }
 
@@ -168,14 +168,13 @@ class Booleans : public OnDevice {};
 SALVO_ON_DEVICES(Booleans);
 
 TEST_P(Booleans, LogicHoldsForAllPairs) {
-  check(elementwise("logic", {Scalar::Bool, Scalar::Bool},
-                    combinations({Scalar::Bool, Scalar::Bool}),
-                    [](Shapes& kernel, const std::vector<ValueId>& x) {
-                      std::vector<Output> outputs =
-                          apply(kernel, {Op::And, Op::Or, Op::Xor}, {x[0], x[1]});
-                      outputs.push_back({"not", kernel.op(Op::Not, {x[0]})});
-                      return outputs;
-                    }));
+  check(elementwise(
+      "logic", {Scalar::Bool, Scalar::Bool}, combinations({Scalar::Bool, Scalar::Bool}),
+      [](Shapes& kernel, const std::vector<ValueId>& x) {
+        std::vector<Output> outputs = apply(kernel, {Op::And, Op::Or, Op::Xor}, {x[0], x[1]});
+        outputs.push_back({"not", kernel.op(Op::Not, {x[0]})});
+        return outputs;
+      }));
 }
 
 class Casts : public OnType {};
@@ -184,16 +183,16 @@ SALVO_ON_TYPES(Casts, Scalar::Bool, Scalar::I32, Scalar::U32, Scalar::I64, Scala
 
 TEST_P(Casts, ToEveryTypeThatNeedsNoF64) {
   const Scalar from = std::get<1>(GetParam());
-  check(elementwise("cast", {from}, combinations({from}),
-                    [&](Shapes& kernel, const std::vector<ValueId>& x) {
-                      std::vector<Output> outputs;
-                      for (Scalar to : {Scalar::Bool, Scalar::I32, Scalar::U32, Scalar::I64,
-                                        Scalar::U64, Scalar::F32}) {
-                        if (to == from) continue;
-                        outputs.push_back({"to_" + std::string(name(to)), kernel.cast(to, x[0])});
-                      }
-                      return outputs;
-                    }));
+  check(elementwise(
+      "cast", {from}, combinations({from}), [&](Shapes& kernel, const std::vector<ValueId>& x) {
+        std::vector<Output> outputs;
+        for (Scalar to :
+             {Scalar::Bool, Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64, Scalar::F32}) {
+          if (to == from) continue;
+          outputs.push_back({"to_" + std::string(name(to)), kernel.cast(to, x[0])});
+        }
+        return outputs;
+      }));
 }
 
 TEST_P(Casts, ToF64) {
@@ -208,18 +207,18 @@ TEST_P(Casts, ToF64) {
 TEST_P(Casts, BitcastKeepsTheBits) {
   const Scalar from = std::get<1>(GetParam());
   if (from == Scalar::Bool) GTEST_SKIP() << "no other type has the width of a Bool";
-  check(elementwise("bitcast", {from}, combinations({from}),
-                    [&](Shapes& kernel, const std::vector<ValueId>& x) {
-                      std::vector<Output> outputs;
-                      for (Scalar to : {Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64,
-                                        Scalar::F32, Scalar::F64}) {
-                        if (to == from || ir::size_of(to) != ir::size_of(from)) continue;
-                        if (to == Scalar::F64 && !driver().properties().fp64) continue;
-                        ir::Node node = test::make_node(Op::Bitcast, to, {x[0]});
-                        outputs.push_back({"as_" + std::string(name(to)), kernel.append(node)});
-                      }
-                      return outputs;
-                    }));
+  check(elementwise(
+      "bitcast", {from}, combinations({from}), [&](Shapes& kernel, const std::vector<ValueId>& x) {
+        std::vector<Output> outputs;
+        for (Scalar to :
+             {Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64, Scalar::F32, Scalar::F64}) {
+          if (to == from || ir::size_of(to) != ir::size_of(from)) continue;
+          if (to == Scalar::F64 && !driver().properties().fp64) continue;
+          ir::Node node = test::make_node(Op::Bitcast, to, {x[0]});
+          outputs.push_back({"as_" + std::string(name(to)), kernel.append(node)});
+        }
+        return outputs;
+      }));
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ TEST_P(Atomics, EachReturnsTheOldValueAndLeavesTheNew) {
     const auto old = k.span_parameter("old", element(), false);
     const auto n = k.scalar_parameter("n", Scalar::I32);
     guarded(k, n, [&](ValueId i) { k.store(old, i, k.atomic(op, x, {i, k.load(by, i)})); });
-    check({.kernel = k.finish(), .shape = over(count),
+    check({.kernel = k.finish(),
+           .shape = over(count),
            .arguments = {span_of_bits(type(), pairs[0]), span_of_bits(type(), pairs[1]),
                          zeros(count, size()), scalar(count)},
            .options = {}});
@@ -52,10 +53,10 @@ TEST_P(Atomics, CompareExchangeReplacesOnEqualBits) {
   const auto n = k.scalar_parameter("n", Scalar::I32);
   guarded(k, n, [&](ValueId i) {
     const ValueId desired = k.constant(type(), 1);
-    k.store(old, i,
-            k.atomic(Op::AtomicCompareExchange, x, {i, k.load(expected, i), desired}));
+    k.store(old, i, k.atomic(Op::AtomicCompareExchange, x, {i, k.load(expected, i), desired}));
   });
-  check({.kernel = k.finish(), .shape = over(count),
+  check({.kernel = k.finish(),
+         .shape = over(count),
          .arguments = {span_of_bits(type(), triples[0]), span_of_bits(type(), triples[1]),
                        zeros(count, size()), scalar(count)},
          .options = {}});
@@ -78,8 +79,10 @@ TEST_P(Atomics, NoUpdateIsLost) {
     k.atomic(commuting[at], x, {k.constant_i32(static_cast<std::int32_t>(at)), by});
   }
   const std::vector<std::uint64_t> start(commuting.size(), 0);
-  check({.kernel = k.finish(), .shape = over(kThreads),
-         .arguments = {span_of_bits(type(), start)}, .options = {}});
+  check({.kernel = k.finish(),
+         .shape = over(kThreads),
+         .arguments = {span_of_bits(type(), start)},
+         .options = {}});
 }
 
 TEST_P(Atomics, SharedMemoryCountsABlock) {
@@ -87,7 +90,8 @@ TEST_P(Atomics, SharedMemoryCountsABlock) {
   const auto y = k.span_parameter("y", element(), false);
   const auto bins = k.shared_array("bins", element(), 16);
   const ValueId t = k.position(Op::ThreadIdx, 0);
-  k.if_else(k.op(Op::Lt, {t, k.constant_i32(16)}), [&] { k.store(bins, t, k.constant(type(), 0)); });
+  k.if_else(k.op(Op::Lt, {t, k.constant_i32(16)}),
+            [&] { k.store(bins, t, k.constant(type(), 0)); });
   k.statement(Op::Barrier);
   const ValueId i = k.position(Op::GlobalIdx, 0);
   const ValueId bin = k.op(Op::And, {k.op(Op::Mul, {i, k.constant_i32(7)}), k.constant_i32(15)});
@@ -99,11 +103,14 @@ TEST_P(Atomics, SharedMemoryCountsABlock) {
     k.atomic(Op::AtomicMax, bins, {k.constant_i32(3), k.cast(type(), t)});
   }
   k.statement(Op::Barrier);
-  k.if_else(k.op(Op::Lt, {t, k.constant_i32(16)}),
-            [&] { k.atomic(Op::AtomicAdd, y, {t, k.load(bins, t)}); });
+  k.if_else(k.op(Op::Lt, {t, k.constant_i32(16)}), [&] {
+    k.atomic(Op::AtomicAdd, y, {t, k.load(bins, t)});
+  });
   const std::vector<std::uint64_t> start(16, 0);
-  check({.kernel = k.finish(), .shape = over(64),
-         .arguments = {span_of_bits(type(), start)}, .options = {}});
+  check({.kernel = k.finish(),
+         .shape = over(64),
+         .arguments = {span_of_bits(type(), start)},
+         .options = {}});
 }
 
 class CompareExchange : public OnDevice {};
@@ -127,8 +134,10 @@ TEST_P(CompareExchange, LoopsMakeAnyAtomic) {
                  k.var_set(done, k.op(Op::Eq, {now, was}));
                  k.var_set(seen, now);
                });
-  check({.kernel = k.finish(), .shape = over(256, 32),
-         .arguments = {span(std::vector<std::uint32_t>{5})}, .options = {}});
+  check({.kernel = k.finish(),
+         .shape = over(256, 32),
+         .arguments = {span(std::vector<std::uint32_t>{5})},
+         .options = {}});
 }
 
 TEST_P(CompareExchange, FieldsOfRecordsCanBeAtomic) {

@@ -26,9 +26,12 @@ class Control : public OnDevice {
       kernel.store(y, i, kernel.var_get(sum));
     });
     std::vector<std::int32_t> data(kCount);
-    for (std::uint32_t i = 0; i < kCount; ++i) data[i] = static_cast<std::int32_t>(i * 7919 % 101) - 50;
-    check({.kernel = kernel.finish(), .shape = over(kCount),
-           .arguments = {span(data), zeros(kCount, 4), scalar(kCount)}, .options = {}});
+    for (std::uint32_t i = 0; i < kCount; ++i)
+      data[i] = static_cast<std::int32_t>(i * 7919 % 101) - 50;
+    check({.kernel = kernel.finish(),
+           .shape = over(kCount),
+           .arguments = {span(data), zeros(kCount, 4), scalar(kCount)},
+           .options = {}});
   }
 
   static void add(Shapes& kernel, std::uint32_t variable, ValueId value) {
@@ -138,14 +141,17 @@ TEST_P(Control, WhileTestsBeforeEachRound) {
   accumulate([](Shapes& k, ValueId i, std::uint32_t sum) {
     const auto left = k.variable("left", Scalar::I32);
     k.var_set(left, i);
-    k.while_loop([&] { return k.op(Op::Gt, {k.var_get(left), number(k, 0)}); },
-                 [&] {
-                   const ValueId odd = k.op(Op::And, {k.var_get(left), number(k, 1)});
-                   k.var_set(left, k.op(Op::Shr, {k.var_get(left), number(k, 1)}));
-                   k.if_else(k.op(Op::Eq, {odd, number(k, 0)}), [&] { continue_(k); });
-                   mix(k, sum, k.var_get(left));
-                   k.if_else(k.op(Op::Eq, {k.var_get(left), number(k, 12)}), [&] { break_(k); });
-                 });
+    k.while_loop(
+        [&] {
+          return k.op(Op::Gt, {k.var_get(left), number(k, 0)});
+        },
+        [&] {
+          const ValueId odd = k.op(Op::And, {k.var_get(left), number(k, 1)});
+          k.var_set(left, k.op(Op::Shr, {k.var_get(left), number(k, 1)}));
+          k.if_else(k.op(Op::Eq, {odd, number(k, 0)}), [&] { continue_(k); });
+          mix(k, sum, k.var_get(left));
+          k.if_else(k.op(Op::Eq, {k.var_get(left), number(k, 12)}), [&] { break_(k); });
+        });
   });
 }
 
@@ -153,8 +159,13 @@ TEST_P(Control, IfElseChainsNest) {
   accumulate([](Shapes& k, ValueId i, std::uint32_t sum) {
     const ValueId low = k.op(Op::Lt, {i, number(k, 50)});
     const ValueId odd = k.op(Op::Eq, {k.op(Op::And, {i, number(k, 1)}), number(k, 1)});
-    k.if_else(low, [&] { k.if_else(odd, [&] { add(k, sum, i); }, [&] { mix(k, sum, i); }); },
-              [&] { k.if_else(odd, nullptr, [&] { add(k, sum, number(k, 7)); }); });
+    k.if_else(
+        low,
+        [&] {
+          k.if_else(
+              odd, [&] { add(k, sum, i); }, [&] { mix(k, sum, i); });
+        },
+        [&] { k.if_else(odd, nullptr, [&] { add(k, sum, number(k, 7)); }); });
   });
 }
 
@@ -182,8 +193,9 @@ TEST_P(Control, VariablesOfEveryComputeType) {
     accumulate([&](Shapes& k, ValueId i, std::uint32_t sum) {
       const auto kept = k.variable("kept", type);
       k.var_set(kept, k.cast(type, i));
-      k.for_up(number(k, 0), number(k, 3), number(k, 1),
-               [&](ValueId j) { k.var_set(kept, k.cast(type, k.op(Op::Add, {i, j}))); });
+      k.for_up(number(k, 0), number(k, 3), number(k, 1), [&](ValueId j) {
+        k.var_set(kept, k.cast(type, k.op(Op::Add, {i, j})));
+      });
       add(k, sum, k.cast(Scalar::I32, k.var_get(kept)));
     });
   }
@@ -203,8 +215,10 @@ TEST_P(Control, EarlyReturnsEndOneThread) {
                   kernel.store(y, i, kernel.op(Op::Add, {kernel.load(y, i), j}));
                 });
   kernel.store(y, i, kernel.op(Op::Neg, {kernel.load(y, i)}));
-  check({.kernel = kernel.finish(), .shape = over(kCount + 20),
-         .arguments = {zeros(kCount, 4), scalar(kCount)}, .options = {}});
+  check({.kernel = kernel.finish(),
+         .shape = over(kCount + 20),
+         .arguments = {zeros(kCount, 4), scalar(kCount)},
+         .options = {}});
 }
 
 TEST_P(Control, LoadsHappenWhereTheyStand) {
@@ -216,7 +230,8 @@ TEST_P(Control, LoadsHappenWhereTheyStand) {
   const ValueId after = kernel.load(y, i);
   kernel.store(y, i, kernel.op(Op::Mul, {before, after}));
   std::vector<std::int32_t> data(64);
-  for (std::size_t i_data = 0; i_data < 64; ++i_data) data[i_data] = static_cast<std::int32_t>(i_data);
+  for (std::size_t i_data = 0; i_data < 64; ++i_data)
+    data[i_data] = static_cast<std::int32_t>(i_data);
   check({.kernel = kernel.finish(), .shape = over(64), .arguments = {span(data)}, .options = {}});
 }
 

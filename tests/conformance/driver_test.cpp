@@ -76,12 +76,15 @@ TEST_P(Driver, PropertiesAreThoseOfARealDevice) {
 TEST_P(Driver, PreferredBlocksArePowersOfTwoWithinTheLimits) {
   const ir::Kernel kernel = add_one();
   const auto executable = driver().build(kernel, driver().translate(kernel, {}), {});
-  for (const runtime::Executable* which : {static_cast<runtime::Executable*>(nullptr), executable.get()}) {
+  for (const runtime::Executable* which :
+       {static_cast<runtime::Executable*>(nullptr), executable.get()}) {
     const std::uint32_t block = driver().preferred_block(which);
     if (!which && block == 0) continue;  // it depends on the kernel
     EXPECT_TRUE(std::has_single_bit(block)) << block;
     EXPECT_LE(block, driver().properties().max_threads_per_block);
-    if (which) { EXPECT_LE(block, which->max_threads_per_block()); }
+    if (which) {
+      EXPECT_LE(block, which->max_threads_per_block());
+    }
   }
 }
 

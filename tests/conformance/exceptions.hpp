@@ -8,8 +8,9 @@
 
 namespace salvo::conformance {
 
-/// Why `test` ("Suite.Name", or "Suite.Name_f32") must fail on the device, or empty. Such a test still runs: it is
-/// reported as skipped with the reason while it fails, and as an error once it passes.
+/// Why `test` ("Suite.Name", or "Suite.Name_f32") must fail on the device, or empty. Such a test
+/// still runs: it is reported as skipped with the reason while it fails, and as an error once it
+/// passes.
 std::string_view expected_failure(const Subject& subject, std::string_view test);
 
 /// Source in a language of the backend: x[i] = (int)(scale * i) + offset, of an int span, a float

@@ -42,8 +42,10 @@ TEST_P(Grids, EveryPositionOnEveryAxis) {
     for (const runtime::LaunchShape& shape : kShapes) {
       std::size_t threads = 1;
       for (int axis = 0; axis < 3; ++axis) threads *= shape.grid[axis] * shape.block[axis];
-      check({.kernel = positions(with_barrier), .shape = shape,
-             .arguments = {zeros(threads * 15, 4)}, .options = {}});
+      check({.kernel = positions(with_barrier),
+             .shape = shape,
+             .arguments = {zeros(threads * 15, 4)},
+             .options = {}});
     }
   }
 }
@@ -60,7 +62,9 @@ TEST_P(Grids, SharedMemoryAndBarriersMirrorATile) {
   k.store(y, k.position(Op::GlobalIdx, 0), k.load(tile, other));
   std::vector<float> data(256);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i) * 0.5f;
-  check({.kernel = k.finish(), .shape = over(256), .arguments = {span(data), zeros(256, 4)},
+  check({.kernel = k.finish(),
+         .shape = over(256),
+         .arguments = {span(data), zeros(256, 4)},
          .options = {}});
 }
 
@@ -69,35 +73,41 @@ Case tree_sum(bool dynamic) {
   Shapes k("tree_sum");
   const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), true);
   const auto y = k.span_parameter("y", ir::Element::scalar(Scalar::F32), false);
-  const auto partial = k.shared_array("partial", ir::Element::scalar(Scalar::F32), dynamic ? 0 : 64);
+  const auto partial =
+      k.shared_array("partial", ir::Element::scalar(Scalar::F32), dynamic ? 0 : 64);
   const auto width = k.variable("width", Scalar::I32);
   const ValueId t = k.position(Op::ThreadIdx, 0);
   k.store(partial, t, k.load(x, k.position(Op::GlobalIdx, 0)));
   k.statement(Op::Barrier);
   k.var_set(width, k.constant_i32(32));
-  k.while_loop([&] { return k.op(Op::Gt, {k.var_get(width), k.constant_i32(0)}); },
-               [&] {
-                 k.if_else(k.op(Op::Lt, {t, k.var_get(width)}), [&] {
-                   const ValueId other = k.op(Op::Add, {t, k.var_get(width)});
-                   k.store(partial, t,
-                           k.op(Op::Add, {k.load(partial, t), k.load(partial, other)}));
-                 });
-                 k.statement(Op::Barrier);
-                 k.var_set(width, k.op(Op::Shr, {k.var_get(width), k.constant_i32(1)}));
-               });
-  k.if_else(k.op(Op::Eq, {t, k.constant_i32(0)}), [&] {
-    k.store(y, k.position(Op::BlockIdx, 0), k.load(partial, k.constant_i32(0)));
-  });
+  k.while_loop(
+      [&] {
+        return k.op(Op::Gt, {k.var_get(width), k.constant_i32(0)});
+      },
+      [&] {
+        k.if_else(k.op(Op::Lt, {t, k.var_get(width)}), [&] {
+          const ValueId other = k.op(Op::Add, {t, k.var_get(width)});
+          k.store(partial, t, k.op(Op::Add, {k.load(partial, t), k.load(partial, other)}));
+        });
+        k.statement(Op::Barrier);
+        k.var_set(width, k.op(Op::Shr, {k.var_get(width), k.constant_i32(1)}));
+      });
+  k.if_else(k.op(Op::Eq, {t, k.constant_i32(0)}),
+            [&] { k.store(y, k.position(Op::BlockIdx, 0), k.load(partial, k.constant_i32(0))); });
   std::vector<float> data(512);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i * 37 % 100) * 0.1f;
   runtime::LaunchShape shape = over(512);
   if (dynamic) shape.dynamic_shared_bytes = 64 * sizeof(float);
-  return {.kernel = k.finish(), .shape = shape, .arguments = {span(data), zeros(8, 4)},
-          .options = {}};
+  return {
+      .kernel = k.finish(), .shape = shape, .arguments = {span(data), zeros(8, 4)}, .options = {}};
 }
 
-TEST_P(Grids, TreeReductionWithBarriersInALoop) { check(tree_sum(false)); }
-TEST_P(Grids, DynamicSharedMemoryTakesItsSizeFromTheLaunch) { check(tree_sum(true)); }
+TEST_P(Grids, TreeReductionWithBarriersInALoop) {
+  check(tree_sum(false));
+}
+TEST_P(Grids, DynamicSharedMemoryTakesItsSizeFromTheLaunch) {
+  check(tree_sum(true));
+}
 
 TEST_P(Grids, BarriersInUniformLoopsAndBranches) {
   Shapes k("neighbours");
@@ -111,20 +121,24 @@ TEST_P(Grids, BarriersInUniformLoopsAndBranches) {
     const ValueId next = k.op(Op::And, {k.op(Op::Add, {t, k.constant_i32(1)}), k.constant_i32(31)});
     const ValueId seen = k.load(tile, next);
     k.statement(Op::Barrier);
-    const ValueId even = k.op(Op::Eq, {k.op(Op::And, {round, k.constant_i32(1)}), k.constant_i32(0)});
-    k.if_else(even,
-              [&] {
-                k.store(tile, t, k.op(Op::Add, {seen, round}));
-                k.statement(Op::Barrier);
-              },
-              [&] {
-                k.store(tile, t, k.op(Op::Mul, {seen, k.constant_i32(3)}));
-                k.statement(Op::Barrier);
-              });
+    const ValueId even =
+        k.op(Op::Eq, {k.op(Op::And, {round, k.constant_i32(1)}), k.constant_i32(0)});
+    k.if_else(
+        even,
+        [&] {
+          k.store(tile, t, k.op(Op::Add, {seen, round}));
+          k.statement(Op::Barrier);
+        },
+        [&] {
+          k.store(tile, t, k.op(Op::Mul, {seen, k.constant_i32(3)}));
+          k.statement(Op::Barrier);
+        });
   });
   k.store(y, k.position(Op::GlobalIdx, 0), k.load(tile, t));
-  check({.kernel = k.finish(), .shape = over(128, 32),
-         .arguments = {zeros(128, 4), scalar(std::int32_t{7})}, .options = {}});
+  check({.kernel = k.finish(),
+         .shape = over(128, 32),
+         .arguments = {zeros(128, 4), scalar(std::int32_t{7})},
+         .options = {}});
 }
 
 TEST_P(Grids, MembersSelectedByBlockRunUnchanged) {
@@ -145,8 +159,9 @@ TEST_P(Grids, MembersSelectedByBlockRunUnchanged) {
   k.switch_on(member, {0},
               {[&] {
                  const ValueId i = own_index(0);
-                 k.if_else(k.op(Op::Lt, {i, k.param(n)}),
-                           [&] { k.store(a, i, k.op(Op::Mul, {k.load(a, i), k.load(a, i)})); });
+                 k.if_else(k.op(Op::Lt, {i, k.param(n)}), [&] {
+                   k.store(a, i, k.op(Op::Mul, {k.load(a, i), k.load(a, i)}));
+                 });
                },
                [&] {
                  const ValueId i = own_index(3);
@@ -158,7 +173,8 @@ TEST_P(Grids, MembersSelectedByBlockRunUnchanged) {
   std::vector<std::int32_t> ints(100);
   for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i) * 0.1f;
   for (std::size_t i = 0; i < ints.size(); ++i) ints[i] = static_cast<std::int32_t>(i);
-  check({.kernel = k.finish(), .shape = {{5, 1, 1}, {64, 1, 1}, 0},
+  check({.kernel = k.finish(),
+         .shape = {{5, 1, 1}, {64, 1, 1}, 0},
          .arguments = {span(floats), span(ints), scalar(std::int32_t{170}),
                        scalar(std::int32_t{100})},
          .options = {}});

@@ -51,11 +51,16 @@ std::uint64_t load(const std::byte* at, Scalar type) {
 
 bool is_nan(std::uint64_t bits, Scalar type) {
   switch (type) {
-    case Scalar::F16: return (bits & 0x7fff) > 0x7c00;
-    case Scalar::BF16: return (bits & 0x7fff) > 0x7f80;
-    case Scalar::F32: return (bits & 0x7fffffff) > 0x7f800000;
-    case Scalar::F64: return (bits & ~(1ull << 63)) > 0x7ffull << 52;
-    default: return false;
+    case Scalar::F16:
+      return (bits & 0x7fff) > 0x7c00;
+    case Scalar::BF16:
+      return (bits & 0x7fff) > 0x7f80;
+    case Scalar::F32:
+      return (bits & 0x7fffffff) > 0x7f800000;
+    case Scalar::F64:
+      return (bits & ~(1ull << 63)) > 0x7ffull << 52;
+    default:
+      return false;
   }
 }
 
@@ -69,25 +74,29 @@ double steps(std::uint64_t a, std::uint64_t b, Scalar type) {
   // In integers: as doubles, neighbours among f64 would be the same number.
   const std::int64_t from = ordered(a);
   const std::int64_t to = ordered(b);
-  const std::uint64_t count = from < to
-                                  ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from)
-                                  : static_cast<std::uint64_t>(from) - static_cast<std::uint64_t>(to);
+  const std::uint64_t count =
+      from < to ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from)
+                : static_cast<std::uint64_t>(from) - static_cast<std::uint64_t>(to);
   return static_cast<double>(count);
 }
 
 bool same(std::uint64_t expected, std::uint64_t got, Scalar type, double ulps) {
   if (expected == got) return true;
   if (!ir::is_float(type)) return false;
-  if (is_nan(expected, type) || is_nan(got, type)) return is_nan(expected, type) && is_nan(got, type);
+  if (is_nan(expected, type) || is_nan(got, type))
+    return is_nan(expected, type) && is_nan(got, type);
   return ulps > 0 && steps(expected, got, type) <= ulps;
 }
 
 std::string text(std::uint64_t bits, Scalar type) {
   switch (type) {
     case Scalar::F32:
-      return fmt::format("{} (0x{:08x})", std::bit_cast<float>(static_cast<std::uint32_t>(bits)), bits);
-    case Scalar::F64: return fmt::format("{} (0x{:016x})", std::bit_cast<double>(bits), bits);
-    default: return fmt::format("0x{:x}", bits);
+      return fmt::format("{} (0x{:08x})", std::bit_cast<float>(static_cast<std::uint32_t>(bits)),
+                         bits);
+    case Scalar::F64:
+      return fmt::format("{} (0x{:016x})", std::bit_cast<double>(bits), bits);
+    default:
+      return fmt::format("0x{:x}", bits);
   }
 }
 
@@ -147,7 +156,8 @@ std::string test_name(const Subject& subject) {
   const std::string test = info->name();
   suite.erase(0, suite.find('/') + 1);
   const std::size_t parameter = test.find('/');
-  return suite + "." + test.substr(0, parameter) + test.substr(parameter + 1 + subject.label.size());
+  return suite + "." + test.substr(0, parameter) +
+         test.substr(parameter + 1 + subject.label.size());
 }
 
 std::vector<Bytes> run(runtime::DeviceDriver& driver, const Case& what) {
@@ -156,8 +166,10 @@ std::vector<Bytes> run(runtime::DeviceDriver& driver, const Case& what) {
   std::vector<runtime::Argument> arguments;
   for (std::size_t i = 0; i < what.arguments.size(); ++i) {
     const Value& value = what.arguments[i];
-    arguments.push_back({.buffer = buffers[value.shares.value_or(i)], .byte_offset = value.offset,
-                         .length = value.length, .bits = value.bits});
+    arguments.push_back({.buffer = buffers[value.shares.value_or(i)],
+                         .byte_offset = value.offset,
+                         .length = value.length,
+                         .bits = value.bits});
   }
   const runtime::Program program = driver.translate(what.kernel, what.options);
   const auto executable = driver.build(what.kernel, program, {});

@@ -18,7 +18,9 @@
 namespace salvo::ir {
 
 /// For messages of the test framework.
-inline void PrintTo(Scalar type, std::ostream* out) { *out << name(type); }
+inline void PrintTo(Scalar type, std::ostream* out) {
+  *out << name(type);
+}
 
 }  // namespace salvo::ir
 
@@ -50,8 +52,11 @@ Value span(const std::vector<T>& elements) {
 /// Elements `first` up to `first + count` of a buffer that holds all.
 template <typename T>
 Value view(const std::vector<T>& elements, std::size_t first, std::size_t count) {
-  return {.is_span = true, .bytes = bytes_of(elements), .shares = {},
-          .offset = first * sizeof(T), .length = count};
+  return {.is_span = true,
+          .bytes = bytes_of(elements),
+          .shares = {},
+          .offset = first * sizeof(T),
+          .length = count};
 }
 /// A view of an earlier argument's buffer.
 inline Value view_of(std::size_t argument, std::uint64_t offset, std::uint64_t length) {
@@ -95,7 +100,9 @@ std::string test_name(const Subject& subject);
 void check_case(const Subject& subject, const Case& what);
 
 /// Suites derive from this with their parameter; `subject_of` finds the device in it.
-inline const Subject& subject_of(const Subject& subject) { return subject; }
+inline const Subject& subject_of(const Subject& subject) {
+  return subject;
+}
 template <typename... Others>
 const Subject& subject_of(const std::tuple<Subject, Others...>& parameter) {
   return std::get<0>(parameter);
@@ -125,13 +132,13 @@ struct Label {
 }  // namespace salvo::conformance
 
 // A suite on every device, and on every device with each of some types.
-#define SALVO_ON_DEVICES(suite)                                                             \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                     \
-  INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(salvo::conformance::subjects()),    \
+#define SALVO_ON_DEVICES(suite)                                                          \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                  \
+  INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(salvo::conformance::subjects()), \
                            salvo::conformance::Label())
-#define SALVO_ON_TYPES(suite, ...)                                                          \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                     \
-  INSTANTIATE_TEST_SUITE_P(On, suite,                                                       \
+#define SALVO_ON_TYPES(suite, ...)                                                             \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                        \
+  INSTANTIATE_TEST_SUITE_P(On, suite,                                                          \
                            testing::Combine(testing::ValuesIn(salvo::conformance::subjects()), \
-                                            testing::Values(__VA_ARGS__)),                  \
+                                            testing::Values(__VA_ARGS__)),                     \
                            salvo::conformance::Label())

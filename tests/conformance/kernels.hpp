@@ -36,14 +36,16 @@ struct Output {
 
 /// y[i] = f(x[i]...) for every element and output, on one-dimensional blocks of 64 with a bound
 /// test. `columns` hold the operands' bits; `body` makes the outputs from the loaded operands.
-Case elementwise(const std::string& name, const std::vector<Scalar>& inputs,
-                 const std::vector<std::vector<std::uint64_t>>& columns,
-                 const std::function<std::vector<Output>(Shapes&, const std::vector<ValueId>&)>& body);
+Case elementwise(
+    const std::string& name, const std::vector<Scalar>& inputs,
+    const std::vector<std::vector<std::uint64_t>>& columns,
+    const std::function<std::vector<Output>(Shapes&, const std::vector<ValueId>&)>& body);
 
 /// Blocks of `block` threads that cover `count` elements.
 runtime::LaunchShape over(std::uint32_t count, std::uint32_t block = 64);
 
 /// if (i < n) { body(i) } in a kernel that has begun with its parameters.
-void guarded(Shapes& kernel, std::uint32_t count_parameter, const std::function<void(ValueId)>& body);
+void guarded(Shapes& kernel, std::uint32_t count_parameter,
+             const std::function<void(ValueId)>& body);
 
 }  // namespace salvo::conformance

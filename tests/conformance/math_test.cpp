@@ -20,20 +20,19 @@ class Math : public OnType {
     for (int i = 0; i < 4000; ++i) {
       const double magnitude = std::exp2((i % 250) * 0.17 - 26.0);
       const double value = (i % 2 == 0 ? 1 : -1) * magnitude * (1 + (i * 7919 % 1000) * 1e-3);
-      bits.push_back(type() == Scalar::F32
-                         ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
-                         : std::bit_cast<std::uint64_t>(value));
+      bits.push_back(type() == Scalar::F32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                           : std::bit_cast<std::uint64_t>(value));
     }
     return bits;
   }
 
   void check_within_bound(Op op, const std::vector<std::vector<std::uint64_t>>& columns) {
-    Case what = elementwise(std::string(name(op)), std::vector<Scalar>(columns.size(), type()),
-                            columns, [&](Shapes& k, const std::vector<ValueId>& x) {
-                              const ValueId y = x.size() == 1 ? k.op(op, {x[0]})
-                                                              : k.op(op, {x[0], x[1]});
-                              return std::vector<Output>{{"y", y}};
-                            });
+    Case what =
+        elementwise(std::string(name(op)), std::vector<Scalar>(columns.size(), type()), columns,
+                    [&](Shapes& k, const std::vector<ValueId>& x) {
+                      const ValueId y = x.size() == 1 ? k.op(op, {x[0]}) : k.op(op, {x[0], x[1]});
+                      return std::vector<Output>{{"y", y}};
+                    });
     if (refuses(subject(), op, type())) return check_refused(what.kernel, op);
     what.ulps = ulp_bound(subject(), op, type());
     check(what);
@@ -53,9 +52,9 @@ class Math : public OnType {
 SALVO_ON_TYPES(Math, Scalar::F32, Scalar::F64);
 
 TEST_P(Math, FunctionsOfOneArgument) {
-  for (Op op : {Op::Rsqrt, Op::Cbrt, Op::Sin,  Op::Cos,  Op::Tan,   Op::Asin,  Op::Acos,
-                Op::Atan,  Op::Sinh, Op::Cosh, Op::Tanh, Op::Exp,   Op::Exp2,  Op::Expm1,
-                Op::Log,   Op::Log2, Op::Log10, Op::Log1p}) {
+  for (Op op : {Op::Rsqrt, Op::Cbrt, Op::Sin, Op::Cos, Op::Tan, Op::Asin, Op::Acos, Op::Atan,
+                Op::Sinh, Op::Cosh, Op::Tanh, Op::Exp, Op::Exp2, Op::Expm1, Op::Log, Op::Log2,
+                Op::Log10, Op::Log1p}) {
     SCOPED_TRACE(name(op));
     check_within_bound(op, {arguments()});
   }

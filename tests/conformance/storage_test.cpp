@@ -52,7 +52,8 @@ TEST_P(Storage, StoresRoundOrCut) {
   const auto y = kernel.span_parameter("y", ir::Element::scalar(stored()), false);
   const auto n = kernel.scalar_parameter("n", Scalar::I32);
   guarded(kernel, n, [&](ValueId i) { kernel.store(y, i, kernel.load(x, i)); });
-  check({.kernel = kernel.finish(), .shape = over(count),
+  check({.kernel = kernel.finish(),
+         .shape = over(count),
          .arguments = {span_of_bits(computed(), values), zeros(count, ir::size_of(stored())),
                        scalar(count)},
          .options = {}});
@@ -70,7 +71,8 @@ TEST_P(Storage, NarrowStoresLeaveTheirNeighboursAlone) {
     kernel.if_else(chosen, [&] { kernel.store(y, i, kernel.load(x, i)); });
   });
   const std::vector<std::uint64_t> zero(64, 0);
-  check({.kernel = kernel.finish(), .shape = over(64),
+  check({.kernel = kernel.finish(),
+         .shape = over(64),
          .arguments = {span_of_bits(stored(), values), span_of_bits(computed(), zero),
                        scalar(std::int32_t{64})},
          .options = {}});
@@ -85,8 +87,10 @@ TEST_P(Storage, ScalarParametersWiden) {
   for (std::size_t i = 0; i < edge_bits(stored()).size(); i += 1 + edge_bits(stored()).size() / 9) {
     Value argument;
     argument.bits = edge_bits(stored())[i];
-    check({.kernel = made, .shape = {{1, 1, 1}, {4, 1, 1}, 0},
-           .arguments = {argument, zeros(4, ir::size_of(computed()))}, .options = {}});
+    check({.kernel = made,
+           .shape = {{1, 1, 1}, {4, 1, 1}, 0},
+           .arguments = {argument, zeros(4, ir::size_of(computed()))},
+           .options = {}});
   }
 }
 
@@ -103,7 +107,8 @@ TEST_P(Storage, LocalArraysHoldTheStoredType) {
     kernel.store(kept, at, kernel.load(x, i));
     kernel.store(y, i, kernel.load(kept, at));
   });
-  check({.kernel = kernel.finish(), .shape = over(count),
+  check({.kernel = kernel.finish(),
+         .shape = over(count),
          .arguments = {span_of_bits(computed(), values), zeros(count, ir::size_of(computed())),
                        scalar(count)},
          .options = {}});
@@ -123,7 +128,8 @@ TEST_P(Storage, SharedArraysHoldTheStoredType) {
   kernel.statement(Op::Barrier);
   const ValueId mirrored = kernel.op(Op::Sub, {kernel.constant_i32(31), t});
   kernel.store(y, i, kernel.load(tile, mirrored));
-  check({.kernel = kernel.finish(), .shape = over(count, 32),
+  check({.kernel = kernel.finish(),
+         .shape = over(count, 32),
          .arguments = {span_of_bits(computed(), values), zeros(count, ir::size_of(computed()))},
          .options = {}});
 }
@@ -150,7 +156,8 @@ ir::Element mixed_element(bool with_f64) {
   add("weight", with_f64 ? Scalar::F64 : Scalar::I64, offsetof(Mixed, weight));
   add("half", Scalar::F16, offsetof(Mixed, small));
   for (std::size_t k = 0; k < 3; ++k) {
-    add("position." + std::to_string(k), Scalar::F32, offsetof(Mixed, position) + k * sizeof(float));
+    add("position." + std::to_string(k), Scalar::F32,
+        offsetof(Mixed, position) + k * sizeof(float));
   }
   add("kernel", Scalar::U64, offsetof(Mixed, id));
   return element;
@@ -159,10 +166,12 @@ ir::Element mixed_element(bool with_f64) {
 Bytes mixed_data(std::size_t count) {
   Bytes bytes(count * sizeof(Mixed));
   for (std::size_t i = 0; i < count; ++i) {
-    const Mixed one{static_cast<std::uint8_t>(i % 2), 0.25 * static_cast<double>(i),
+    const Mixed one{static_cast<std::uint8_t>(i % 2),
+                    0.25 * static_cast<double>(i),
                     static_cast<std::int16_t>(0x3c00 + i),
                     {static_cast<float>(i), static_cast<float>(i) * 0.1f, -1.0f},
-                    0x1234567800000000ull + i, static_cast<std::int8_t>(-static_cast<int>(i))};
+                    0x1234567800000000ull + i,
+                    static_cast<std::int8_t>(-static_cast<int>(i))};
     // Field by field: the padding between stays zero, so that results can be compared whole.
     std::byte* at = bytes.data() + i * sizeof(Mixed);
     std::memcpy(at + offsetof(Mixed, flag), &one.flag, sizeof(one.flag));
@@ -203,20 +212,29 @@ Case record_case(bool with_f64, std::optional<ir::Space> through) {
   for (std::uint32_t f = 0; f < element.fields.size(); ++f) {
     const ValueId value = kernel.load(from, at, f);
     const Scalar type = ir::compute_type(element.fields[f].type);
-    kernel.store(y, i,
-                 type == Scalar::Bool ? kernel.op(Op::Not, {value})
-                                      : kernel.op(Op::Add, {value, value}),
-                 f);
+    kernel.store(
+        y, i,
+        type == Scalar::Bool ? kernel.op(Op::Not, {value}) : kernel.op(Op::Add, {value, value}), f);
   }
   Value data{.is_span = true, .bytes = mixed_data(kCount), .shares = {}, .length = kCount};
-  return {.kernel = kernel.finish(), .shape = {{1, 1, 1}, {kCount, 1, 1}, 0},
-          .arguments = {data, zeros(kCount, sizeof(Mixed))}, .options = {}};
+  return {.kernel = kernel.finish(),
+          .shape = {{1, 1, 1}, {kCount, 1, 1}, 0},
+          .arguments = {data, zeros(kCount, sizeof(Mixed))},
+          .options = {}};
 }
 
-TEST_P(Records, KeepTheHostsLayoutInSpans) { check(record_case(false, {})); }
-TEST_P(Records, KeepTheHostsLayoutInSpansWithF64) { check(record_case(true, {})); }
-TEST_P(Records, LiveInSharedArrays) { check(record_case(false, ir::Space::Shared)); }
-TEST_P(Records, LiveInLocalArrays) { check(record_case(false, ir::Space::Local)); }
+TEST_P(Records, KeepTheHostsLayoutInSpans) {
+  check(record_case(false, {}));
+}
+TEST_P(Records, KeepTheHostsLayoutInSpansWithF64) {
+  check(record_case(true, {}));
+}
+TEST_P(Records, LiveInSharedArrays) {
+  check(record_case(false, ir::Space::Shared));
+}
+TEST_P(Records, LiveInLocalArrays) {
+  check(record_case(false, ir::Space::Local));
+}
 
 }  // namespace
 }  // namespace salvo::conformance

@@ -38,7 +38,8 @@ class Streams : public OnDevice {
       ASSERT_FALSE(reason.empty()) << error.what();
       GTEST_SKIP() << reason;
     }
-    ASSERT_TRUE(expected_failure(subject(), test_name(subject())).empty()) << "works, though listed as lacking";
+    ASSERT_TRUE(expected_failure(subject(), test_name(subject())).empty())
+        << "works, though listed as lacking";
   }
 
   std::unique_ptr<runtime::Executable> increments(std::int32_t rounds) {

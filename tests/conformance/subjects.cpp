@@ -59,8 +59,12 @@ void PrintTo(const Subject& subject, std::ostream* out) {
   *out << subject.label << " (" << subject.driver->properties().name << ")";
 }
 
-const std::vector<Subject>& subjects() { return found().subjects; }
-const std::vector<std::string>& missing() { return found().missing; }
+const std::vector<Subject>& subjects() {
+  return found().subjects;
+}
+const std::vector<std::string>& missing() {
+  return found().missing;
+}
 
 runtime::DeviceDriver& oracle(const DeviceProperties& device) {
   using backends::interpreter::Options;

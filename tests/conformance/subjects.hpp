@@ -25,8 +25,8 @@ const std::vector<Subject>& subjects();
 /// Backends without a device, with the reason each gives.
 const std::vector<std::string>& missing();
 
-/// The oracle: a device that runs blocks one after another and checks every access. Its warps are as
-/// wide as those of the device it is held against, where that has warp operations.
+/// The oracle: a device that runs blocks one after another and checks every access. Its warps are
+/// as wide as those of the device it is held against, where that has warp operations.
 runtime::DeviceDriver& oracle(const DeviceProperties& device);
 
 }  // namespace salvo::conformance

@@ -23,8 +23,10 @@ class Warps : public OnDevice {
       const auto y = k.span_parameter("y", ir::Element::scalar(stored), false);
       k.store(y, k.position(Op::GlobalIdx, 0), result);
       const std::uint32_t threads = 2 * std::max(driver().properties().warp_size, 32u);
-      check({.kernel = k.finish(), .shape = {{1, 1, 1}, {threads, 1, 1}, 0},
-             .arguments = {zeros(threads, ir::size_of(stored))}, .options = {}});
+      check({.kernel = k.finish(),
+             .shape = {{1, 1, 1}, {threads, 1, 1}, 0},
+             .arguments = {zeros(threads, ir::size_of(stored))},
+             .options = {}});
     }
   }
 };

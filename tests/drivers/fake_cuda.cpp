@@ -11,7 +11,9 @@
 namespace {
 
 using Address = unsigned long long;
-char elf[64] = "\x7f" "ELF";
+char elf[64] =
+    "\x7f"
+    "ELF";
 void* const kContext = elf;
 char* error_log = nullptr;
 
@@ -31,12 +33,12 @@ int answer(const char* function) {
 }  // namespace
 
 /// A function that does `body` unless a test wants it to fail.
-#define SALVO_FAKE(name, parameters, body)              \
-  SALVO_EXPORT int name parameters;                     \
-  int name parameters {                                 \
+#define SALVO_FAKE(name, parameters, body)               \
+  SALVO_EXPORT int name parameters;                      \
+  int name parameters {                                  \
     if (const int status = answer(#name)) return status; \
-    body;                                               \
-    return 0;                                           \
+    body;                                                \
+    return 0;                                            \
   }
 
 SALVO_FAKE(cuInit, (unsigned), )
@@ -46,8 +48,9 @@ SALVO_FAKE(cuGetErrorString, (int, const char** text), *text = "as the test aske
 SALVO_FAKE(cuDeviceGetCount, (int* count), *count = 1)
 SALVO_FAKE(cuDeviceGet, (int* device, int index), *device = index)
 SALVO_FAKE(cuDeviceGetName, (char* name, int, int), std::strcpy(name, "Stand-in"))
-SALVO_FAKE(cuDeviceTotalMem_v2, (std::size_t* bytes, int), *bytes = std::size_t{1} << 34)
-SALVO_FAKE(cuDevicePrimaryCtxRetain, (void** context, int), *context = kContext; ++fake_cuda.contexts)
+SALVO_FAKE(cuDeviceTotalMem_v2, (std::size_t * bytes, int), *bytes = std::size_t{1} << 34)
+SALVO_FAKE(cuDevicePrimaryCtxRetain, (void** context, int), *context = kContext;
+           ++fake_cuda.contexts)
 SALVO_FAKE(cuDevicePrimaryCtxRelease_v2, (int), --fake_cuda.contexts)
 SALVO_FAKE(cuCtxGetCurrent, (void** context),
            *context = fake_cuda.depth ? fake_cuda.contexts_of_thread[fake_cuda.depth - 1] : nullptr)
@@ -95,17 +98,43 @@ SALVO_FAKE(cuLinkDestroy, (void*), )
 SALVO_EXPORT int cuDeviceGetAttribute(int* value, int what, int);
 int cuDeviceGetAttribute(int* value, int what, int) {
   switch (what) {
-    case 1: case 2: case 3: *value = 1024; return 0;
-    case 4: *value = 64; return 0;
-    case 5: *value = 0x7fffffff; return 0;
-    case 6: case 7: *value = 65535; return 0;
-    case 8: *value = 49152; return 0;
-    case 10: *value = 32; return 0;
-    case 16: *value = 132; return 0;
-    case 18: case 76: case 115: *value = 0; return 0;
-    case 75: *value = 9; return 0;
-    case 97: *value = 232'448; return 0;
-    default: return 1;
+    case 1:
+    case 2:
+    case 3:
+      *value = 1024;
+      return 0;
+    case 4:
+      *value = 64;
+      return 0;
+    case 5:
+      *value = 0x7fffffff;
+      return 0;
+    case 6:
+    case 7:
+      *value = 65535;
+      return 0;
+    case 8:
+      *value = 49152;
+      return 0;
+    case 10:
+      *value = 32;
+      return 0;
+    case 16:
+      *value = 132;
+      return 0;
+    case 18:
+    case 76:
+    case 115:
+      *value = 0;
+      return 0;
+    case 75:
+      *value = 9;
+      return 0;
+    case 97:
+      *value = 232'448;
+      return 0;
+    default:
+      return 1;
   }
 }
 
@@ -119,7 +148,8 @@ int cuLinkCreate_v2(unsigned count, int* options, void** values, void** linker) 
   return answer("cuLinkCreate_v2");
 }
 
-SALVO_EXPORT int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*, void**);
+SALVO_EXPORT int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*,
+                                  void**);
 int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*, void**) {
   const int status = answer("cuLinkAddData_v2");
   if (status != 0) std::strcpy(error_log, "line 3: the assembler's words");

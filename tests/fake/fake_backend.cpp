@@ -189,10 +189,9 @@ class FakeDevice final : public runtime::DeviceDriver {
       details.log = "line 1: " + source.code;
       throw Error(std::move(details));
     }
-    auto made =
-        std::make_unique<FakeExecutable>(inner_->build(*kernel, inner_->translate(*kernel, {}), {}),
-                                         source.entry, properties_.max_threads_per_block,
-                                         std::vector<std::byte>{});
+    auto made = std::make_unique<FakeExecutable>(
+        inner_->build(*kernel, inner_->translate(*kernel, {}), {}), source.entry,
+        properties_.max_threads_per_block, std::vector<std::byte>{});
     if (options_.tells_parameters) {
       made->parameters.emplace();
       for (const ir::Parameter& parameter : kernel->parameters) {

@@ -35,9 +35,8 @@ TEST(W02Defaults, W2_HoldsOnExactlyTheBackendsOfTheRule) {
 
 class CpuDevice : public ::testing::Test {
  protected:
-  FakeRuntime fake{FakeOptions{.backend = "OpenCL", .adjust = [](DeviceProperties& d) {
-                                 d.is_cpu = true;
-                               }}};
+  FakeRuntime fake{
+      FakeOptions{.backend = "OpenCL", .adjust = [](DeviceProperties& d) { d.is_cpu = true; }}};
   Device device = fake.device();
   Floats twice = scaled("twice", 2.0f);
   Vector<float> x{std::vector<float>(10, 3.0f)};

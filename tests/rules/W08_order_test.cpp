@@ -163,13 +163,11 @@ TEST_F(W08Order, W13_AWholeVectorConflictsWithItsView) {
 }
 
 TEST(W13StoreUnit, W13_RangesWidenToTheSmallestStoreUnit) {
-  const auto mark = kernel("mark", [](Span<std::uint8_t> bytes, UInt value) {
-    bytes[global_thread_id()] = value;
-  });
+  const auto mark = kernel(
+      "mark", [](Span<std::uint8_t> bytes, UInt value) { bytes[global_thread_id()] = value; });
   for (const std::uint32_t unit : {1U, 4U}) {
-    FakeRuntime fake{FakeOptions{.adjust = [unit](DeviceProperties& device) {
-      device.store_unit_bytes = unit;
-    }}};
+    FakeRuntime fake{FakeOptions{
+        .adjust = [unit](DeviceProperties& device) { device.store_unit_bytes = unit; }}};
     Vector<std::uint8_t> bytes(8);
     fake.device().launch(mark, grid(1), bytes.view(0, 1), 7);
     fake.device().launch(mark, grid(1), bytes.view(1, 1), 9);

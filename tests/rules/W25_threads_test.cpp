@@ -99,7 +99,8 @@ TEST_P(W25Threads, W25_ManyThreadsComputeWhatEachComputesAlone) {
   };
   const auto alone = run(false), together = run(true);
   for (int t = 0; t < kThreads; ++t) {
-    EXPECT_TRUE(same_bits(alone[static_cast<std::size_t>(t)], together[static_cast<std::size_t>(t)]))
+    EXPECT_TRUE(
+        same_bits(alone[static_cast<std::size_t>(t)], together[static_cast<std::size_t>(t)]))
         << "thread " << t;
   }
 }

@@ -1,4 +1,5 @@
-// W26-W38, W80, W82: which launches fuse side by side, and that nothing but the launch count changes.
+// W26-W38, W80, W82: which launches fuse side by side, and that nothing but the launch count
+// changes.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <limits>
@@ -65,11 +66,10 @@ TEST_F(W26Horizontal, W26_DynamicSharedMemoryExcludes) {
     barrier();
     if_(i < n, [&] { to[i] = tile[thread_idx_x()]; });
   });
-  EXPECT_EQ(refusal(launch_twice(),
-                    [&] {
-                      device.launch(dynamic, over(kCount).block(256).shared(1024), x, z, kCount);
-                    }),
-            Reason::shared_size);
+  EXPECT_EQ(
+      refusal(launch_twice(),
+              [&] { device.launch(dynamic, over(kCount).block(256).shared(1024), x, z, kCount); }),
+      Reason::shared_size);
   EXPECT_EQ(z[999], 3.0f);
 }
 
@@ -81,14 +81,15 @@ TEST_F(W26Horizontal, W27_DependentLaunchesDoNotFuse) {
 
 TEST_F(W26Horizontal, W28_ACapturedValueIsAConstantAndALiveOneExcludes) {
   float factor = 2.0f;
-  const auto live_scaled = kernel("live_scaled", [&factor](Span<float> from, Span<float> to, Int n) {
-    auto i = global_thread_id();
-    Float now = live(factor);
-    if_(i < n, [&] { to[i] = from[i] * now; });
-  });
-  EXPECT_EQ(refusal(launch_twice(),
-                    [&] { device.launch(live_scaled, over(kCount), x, z, kCount); }),
-            Reason::live_value);
+  const auto live_scaled =
+      kernel("live_scaled", [&factor](Span<float> from, Span<float> to, Int n) {
+        auto i = global_thread_id();
+        Float now = live(factor);
+        if_(i < n, [&] { to[i] = from[i] * now; });
+      });
+  EXPECT_EQ(
+      refusal(launch_twice(), [&] { device.launch(live_scaled, over(kCount), x, z, kCount); }),
+      Reason::live_value);
   EXPECT_EQ(z[0], 6.0f);
   factor = 5.0f;
   device.launch(live_scaled, over(kCount), x, z, kCount);
@@ -122,8 +123,9 @@ TEST_F(W26Horizontal, W30_ReadingGridDimXExcludes) {
     auto step = grid_dim_x() * block_dim_x();
     for_(range(global_thread_id(), n, step), [&](Int i) { to[i] = from[i]; });
   });
-  EXPECT_EQ(refusal(launch_twice(), [&] { device.launch(strided, grid(2).block(256), x, z, kCount); }),
-            Reason::reads_grid_dim);
+  EXPECT_EQ(
+      refusal(launch_twice(), [&] { device.launch(strided, grid(2).block(256), x, z, kCount); }),
+      Reason::reads_grid_dim);
   EXPECT_EQ(z[999], 3.0f);
 }
 
@@ -174,19 +176,18 @@ TEST_P(W31Limits, W31_AGroupThatWouldPassTheLimitIsSplit) {
 // 4+4+4 push-constant bytes; each member adds 8, 2 and 8.
 INSTANTIATE_TEST_SUITE_P(
     Each, W31Limits,
-    ::testing::Values(Limit{"grid", Reason::grid_limit, [](auto& d) { d.max_grid[0] = 8; }},
-                      Limit{"shared", Reason::shared_limit,
-                            [](auto& d) { d.shared_bytes_per_block = 2048; }},
-                      Limit{"parameters", Reason::parameter_limit,
-                            [](auto& d) { d.parameter_bytes = 96; }},
-                      Limit{"slots", Reason::slot_limit, [](auto& d) { d.argument_slots = 14; }},
-                      Limit{"push_constants", Reason::push_constant_limit,
-                            [](auto& d) { d.push_constant_bytes = 40; }}),
+    ::testing::Values(
+        Limit{"grid", Reason::grid_limit, [](auto& d) { d.max_grid[0] = 8; }},
+        Limit{"shared", Reason::shared_limit, [](auto& d) { d.shared_bytes_per_block = 2048; }},
+        Limit{"parameters", Reason::parameter_limit, [](auto& d) { d.parameter_bytes = 96; }},
+        Limit{"slots", Reason::slot_limit, [](auto& d) { d.argument_slots = 14; }},
+        Limit{"push_constants", Reason::push_constant_limit,
+              [](auto& d) { d.push_constant_bytes = 40; }}),
     [](const auto& one) { return one.param.name; });
 
 TEST(W36Slots, W36_AKernelOverTheSlotLimitIsRefusedAtTheCall) {
-  FakeRuntime fake{FakeOptions{.backend = "Metal",
-                               .adjust = [](DeviceProperties& d) { d.argument_slots = 4; }}};
+  FakeRuntime fake{
+      FakeOptions{.backend = "Metal", .adjust = [](DeviceProperties& d) { d.argument_slots = 4; }}};
   Vector<float> x(10), y(10);
   try {
     fake.device().launch(scaled("twice", 2.0f), over(10), x, y, 10);
@@ -199,9 +200,8 @@ TEST(W36Slots, W36_AKernelOverTheSlotLimitIsRefusedAtTheCall) {
 }
 
 TEST(W37PushConstants, W37_SixLaunchesOfOneVectorAndThreeScalarsGoAsFivePlusOne) {
-  FakeRuntime fake{FakeOptions{.backend = "Vulkan", .adjust = [](DeviceProperties& d) {
-                                 d.push_constant_bytes = 128;
-                               }}};
+  FakeRuntime fake{FakeOptions{.backend = "Vulkan",
+                               .adjust = [](DeviceProperties& d) { d.push_constant_bytes = 128; }}};
   const auto set = kernel("set", [](Span<std::int32_t> v, Int a, Int b, Int n) {
     auto i = global_thread_id();
     if_(i < n, [&] { v[i] = a + b * i; });
@@ -221,10 +221,13 @@ TEST_F(W26Horizontal, W32_SpecialValuesPassUnchanged) {
       if_(i < n, [&] { to[i] = from[i]; });
     });
   };
-  const float special[] = {-0.0f, std::numeric_limits<float>::denorm_min(), 1e-42f,
+  const float special[] = {-0.0f,
+                           std::numeric_limits<float>::denorm_min(),
+                           1e-42f,
                            std::numeric_limits<float>::infinity(),
                            -std::numeric_limits<float>::infinity(),
-                           std::bit_cast<float>(0x7fc12345U), std::bit_cast<float>(0xffc54321U)};
+                           std::bit_cast<float>(0x7fc12345U),
+                           std::bit_cast<float>(0xffc54321U)};
   Vector<float> from{std::span<const float>(special)}, a(7), b(7);
   const auto first = pass("first"), second = pass("second");
   EXPECT_EQ(issued([&] { device.launch(first, over(7), from, a, 7); },
@@ -240,9 +243,8 @@ TEST_F(W26Horizontal, W33_AnEarlyReturnLeavesOnlyThatMember) {
     if_(i >= n, [&] { return_(); });
     to[i] = from[i] + 10.0f;
   });
-  EXPECT_EQ(issued([&] { device.launch(leaves, over(kCount), x, y, 3); }, [&] {
-              device.launch(negate, over(kCount), x, z, kCount);
-            }),
+  EXPECT_EQ(issued([&] { device.launch(leaves, over(kCount), x, y, 3); },
+                   [&] { device.launch(negate, over(kCount), x, z, kCount); }),
             1U);
   EXPECT_EQ(y[2], 13.0f);
   EXPECT_EQ(y[3], 0.0f);
@@ -274,11 +276,12 @@ TEST_F(W26Horizontal, W34_BarriersInsideAMemberStayAligned) {
     tile[t] = from[global_thread_id()];
     barrier();
     Var<std::int32_t> width = 128;
-    while_([&] { return width > 0; }, [&] {
-      if_(t < width, [&] { tile[t] += tile[t + width]; });
-      barrier();
-      width = width / 2;
-    });
+    while_([&] { return width > 0; },
+           [&] {
+             if_(t < width, [&] { tile[t] += tile[t + width]; });
+             barrier();
+             width = width / 2;
+           });
     if_(t == 0, [&] { to[block_idx_x()] = tile[0]; });
   });
   Vector<float> from{std::vector<float>(512, 1.0f)}, sums(2);
@@ -343,8 +346,8 @@ TEST_F(W26Horizontal, W38_TwoHundredAndFiftySixMembersFormOneLaunch) {
 }
 
 TEST(W82Planner, W82_ProfitDeclinesWhatWouldLoseAndSaysSo) {
-  FakeRuntime fake{FakeOptions{.backend = "OpenCL",
-                               .adjust = [](DeviceProperties& d) { d.is_cpu = true; }}};
+  FakeRuntime fake{
+      FakeOptions{.backend = "OpenCL", .adjust = [](DeviceProperties& d) { d.is_cpu = true; }}};
   fake.window().set_cpu_devices(true);
   const auto tiled = [](const std::string& name) {
     return kernel(name, [](Span<float> from, Span<float> to) {

@@ -103,7 +103,7 @@ TEST_F(W57Errors, W60_IfRoomCannotBeMadeTheNewLaunchIsNotMade) {
   EXPECT_EQ(error.kernel(), "twice");
   EXPECT_EQ(fake.control->count(Driver::write), 0U);  // neither uploaded
   EXPECT_EQ(fake.window().stats().held, 0U);
-  EXPECT_EQ(z[0], 0.0f);                              // nor marked
+  EXPECT_EQ(z[0], 0.0f);  // nor marked
   EXPECT_EQ(launches(), 0U);
 }
 
@@ -202,14 +202,17 @@ TEST_F(W57Errors, W57_AFailedUploadOrAllocationIsRaisedAtTheCallAndLeavesNothing
 }
 
 TEST_F(W57Errors, R5_OutOfMemoryIssuesWhatIsHeldTrimsAndTriesOnceMore) {
-  { Vector<float> freed(5000); device.launch(increment, over(5000), freed, 5000); }
+  {
+    Vector<float> freed(5000);
+    device.launch(increment, over(5000), freed, 5000);
+  }
   device.launch(twice, over(kCount), x, y, kCount);
   fake.control->fail(Driver::allocate, 1, "", Errc::out_of_memory);
   fake.control->clear();
   Vector<float> more(7000);
   device.launch(increment, over(7000), more, 7000);
   EXPECT_TRUE(fake.control->all_faults_struck());
-  EXPECT_EQ(launches(), 1U);  // what was held, fused
+  EXPECT_EQ(launches(), 1U);                            // what was held, fused
   EXPECT_EQ(fake.control->count(Driver::release), 1U);  // the cached block
   EXPECT_EQ(more[6999], 1.0f);
 }

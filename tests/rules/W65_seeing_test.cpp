@@ -117,7 +117,9 @@ TEST(W69Explain, W69_PrintsTheSameAsJsonLines) {
       << lines;
 }
 
-TEST(W69Explain, W69_IsSilentByDefault) { EXPECT_EQ(explained(nullptr), ""); }
+TEST(W69Explain, W69_IsSilentByDefault) {
+  EXPECT_EQ(explained(nullptr), "");
+}
 
 TEST_F(W65Seeing, W69_GivesTheSameAsData) {
   fake.window().keep_decisions(10);

@@ -27,7 +27,8 @@ class VulkanRules : public testing::Test {
  protected:
   /// A device that submits `batch` launches at a time.
   void open(std::uint32_t batch) {
-    auto backend = backends::vulkan::make_backend(Settings{.batch = batch, .validation = test::vulkan_validation()});
+    auto backend = backends::vulkan::make_backend(
+        Settings{.batch = batch, .validation = test::vulkan_validation()});
     auto devices = backend->open();
     if (devices.empty()) GTEST_SKIP() << backend->unavailable()->reason;
     driver_ = std::move(devices.front());
@@ -316,7 +317,8 @@ struct Windowed {
     RuntimeOptions options;
     options.built_in_backends = false;
     options.environment = [](const char*) { return nullptr; };
-    options.backends.push_back(backends::vulkan::make_backend(Settings{.validation = test::vulkan_validation()}));
+    options.backends.push_back(
+        backends::vulkan::make_backend(Settings{.validation = test::vulkan_validation()}));
     runtime.emplace(std::move(options));
     runtime->window().set_cpu_devices(true);
     runtime->window().set_planner(Planner::always);

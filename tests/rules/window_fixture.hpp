@@ -22,10 +22,13 @@ using Floats = Kernel<Span<float>, Span<float>, Int>;
 /// to[i] = from[i] * factor, each with a name of its own.
 inline Floats scaled(const std::string& name, float factor,
                      std::source_location where = std::source_location::current()) {
-  return kernel(name, [factor](Span<float> from, Span<float> to, Int n) {
-    auto i = global_thread_id();
-    if_(i < n, [&] { to[i] = from[i] * factor; });
-  }, where);
+  return kernel(
+      name,
+      [factor](Span<float> from, Span<float> to, Int n) {
+        auto i = global_thread_id();
+        if_(i < n, [&] { to[i] = from[i] * factor; });
+      },
+      where);
 }
 
 /// x[i] = x[i] + 1
@@ -54,13 +57,14 @@ inline ::testing::AssertionResult same_bits(std::span<const float> a, std::span<
 
 /// A runtime with one fake backend, as `options` say, under planner `always`.
 struct FakeRuntime {
-  explicit FakeRuntime(FakeOptions options = {},
-                       EnvironmentLookup environment = [](const char*) { return nullptr; },
-                       std::string cache_folder = "")
+  explicit FakeRuntime(
+      FakeOptions options = {}, EnvironmentLookup environment = [](const char*) { return nullptr; },
+      std::string cache_folder = "")
       : FakeRuntime(one(std::move(options)), std::move(environment), std::move(cache_folder)) {}
-  explicit FakeRuntime(std::vector<FakeOptions> options,
-                       EnvironmentLookup environment = [](const char*) { return nullptr; },
-                       std::string cache_folder = "")
+  explicit FakeRuntime(
+      std::vector<FakeOptions> options,
+      EnvironmentLookup environment = [](const char*) { return nullptr; },
+      std::string cache_folder = "")
       : runtime([&] {
           RuntimeOptions made;
           made.built_in_backends = false;

@@ -22,7 +22,9 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string opencl(const ir::Kernel& kernel) { return source(kernel, "OpenCL"); }
+std::string opencl(const ir::Kernel& kernel) {
+  return source(kernel, "OpenCL");
+}
 
 std::string with(const ir::Kernel& kernel, const c_family::PrintOptions& options) {
   return c_family::print(kernel, c_family::opencl_dialect(), options).code;
@@ -100,8 +102,7 @@ TEST(OpenclSource, KeywordsAndClashesAreRenamed) {
   for (const char* name : {"kernel", "float4", "x", "x", "MAX_SIZE", "salvo_div_i32", "9 to 5"}) {
     k.scalar_parameter(name, Scalar::I32);
   }
-  const c_family::Printed printed =
-      c_family::print(k.finish(), c_family::opencl_dialect(), {});
+  const c_family::Printed printed = c_family::print(k.finish(), c_family::opencl_dialect(), {});
   EXPECT_EQ(printed.entry, "half_");
   EXPECT_THAT(printed.code, HasSubstr("kernel void half_(\n"
                                       "    const int kernel_,\n"
@@ -114,9 +115,10 @@ TEST(OpenclSource, KeywordsAndClashesAreRenamed) {
 }
 
 TEST(OpenclSource, EveryKeywordOfTheLanguageIsKnown) {
-  for (const char* word : {"kernel", "__kernel", "float16", "uchar3", "double2", "as_int4", "convert_int_rte",
-                           "atomic_add", "get_group_id", "sampler_t", "bool", "vload_half", "barrier",
-                           "complex", "work_group_reduce_add", "sub_group_all"}) {
+  for (const char* word :
+       {"kernel", "__kernel", "float16", "uchar3", "double2", "as_int4", "convert_int_rte",
+        "atomic_add", "get_group_id", "sampler_t", "bool", "vload_half", "barrier", "complex",
+        "work_group_reduce_add", "sub_group_all"}) {
     // A leading underscore is never printed, so that those need no entry.
     EXPECT_TRUE(word[0] == '_' || c_family::is_opencl_word(word)) << word;
   }

@@ -22,8 +22,10 @@ using ir::Scalar;
 using ir::ValueId;
 using test::Shapes;
 
-constexpr Options kAll{.f32 = {true, true, true}, .f64 = {true, true, true},
-                       .fma_rounds_once = true, .float_atomics = true};
+constexpr Options kAll{.f32 = {true, true, true},
+                       .f64 = {true, true, true},
+                       .fma_rounds_once = true,
+                       .float_atomics = true};
 
 /// What the validator of Khronos objects to in the module; empty if nothing.
 std::string invalid(const std::vector<std::uint32_t>& words) {
@@ -69,24 +71,29 @@ ir::Kernel control() {
   k.for_up(k.constant_i32(0), k.constant_i32(4), k.constant_i32(1), [&](ValueId i) {
     k.store(local, i, i);
     k.if_else(k.op(Op::Eq, {i, k.constant_i32(2)}), [&] { k.statement(Op::Continue); });
-    k.switch_on(i, {0, 1}, {[&] { k.var_set(sum, k.load(local, i)); },
-                            [&] { k.statement(Op::Break); }, nullptr});
+    k.switch_on(
+        i, {0, 1},
+        {[&] { k.var_set(sum, k.load(local, i)); }, [&] { k.statement(Op::Break); }, nullptr});
   });
-  k.while_loop([&] { return k.op(Op::Lt, {k.var_get(sum), k.constant_i32(9)}); },
-               [&] {
-                 k.var_set(sum, k.op(Op::Add, {k.var_get(sum), k.constant_i32(2)}));
-                 k.if_else(k.op(Op::Gt, {k.var_get(sum), k.constant_i32(7)}),
-                           [&] { k.statement(Op::Return); }, [&] { k.statement(Op::Break); });
-               });
+  k.while_loop(
+      [&] {
+        return k.op(Op::Lt, {k.var_get(sum), k.constant_i32(9)});
+      },
+      [&] {
+        k.var_set(sum, k.op(Op::Add, {k.var_get(sum), k.constant_i32(2)}));
+        k.if_else(
+            k.op(Op::Gt, {k.var_get(sum), k.constant_i32(7)}), [&] { k.statement(Op::Return); },
+            [&] { k.statement(Op::Break); });
+      });
   k.atomic(Op::AtomicAdd, x, {thread, k.var_get(sum)});
   return k.finish();
 }
 
 std::vector<ir::Kernel> gallery() {
   std::vector<ir::Kernel> all{control()};
-  for (Scalar type : {Scalar::Bool, Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16, Scalar::I32,
-                      Scalar::U32, Scalar::I64, Scalar::U64, Scalar::F16, Scalar::BF16, Scalar::F32,
-                      Scalar::F64}) {
+  for (Scalar type :
+       {Scalar::Bool, Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16, Scalar::I32, Scalar::U32,
+        Scalar::I64, Scalar::U64, Scalar::F16, Scalar::BF16, Scalar::F32, Scalar::F64}) {
     all.push_back(elementwise(type, [](Shapes&, ValueId x) { return x; }));
   }
   for (Scalar type : {Scalar::F32, Scalar::F64}) all.push_back(float_arithmetic(type));
@@ -95,8 +102,9 @@ std::vector<ir::Kernel> gallery() {
     all.push_back(elementwise(Scalar::F32, [op](Shapes& k, ValueId x) { return k.op(op, {x}); }));
   }
   for (Op op : {Op::Pow, Op::Atan2, Op::Hypot, Op::Fmod, Op::Copysign, Op::Min, Op::Max}) {
-    all.push_back(
-        elementwise(Scalar::F32, [op](Shapes& k, ValueId x) { return k.op(op, {x, x}); }));
+    all.push_back(elementwise(Scalar::F32, [op](Shapes& k, ValueId x) {
+      return k.op(op, {x, x});
+    }));
   }
   return all;
 }

@@ -55,15 +55,14 @@ ir::Node loop_at(const ir::Kernel& kernel, std::size_t n) {
 
 std::size_t loops_in(const ir::Kernel& kernel, ir::BlockId block) {
   const auto& nodes = kernel.block(block).nodes;
-  return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](ValueId id) {
-    return kernel.node(id).op == Op::For;
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [&](ValueId id) { return kernel.node(id).op == Op::For; }));
 }
 
 TEST(PassesSerializeBlock, PositionsAreThoseOfTheThreads) {
-  for (const LaunchShape& shape : {LaunchShape{{5, 1, 1}, {7, 1, 1}, 0},
-                                   LaunchShape{{2, 3, 1}, {4, 3, 1}, 0},
-                                   LaunchShape{{2, 2, 2}, {3, 2, 4}, 0}}) {
+  for (const LaunchShape& shape :
+       {LaunchShape{{5, 1, 1}, {7, 1, 1}, 0}, LaunchShape{{2, 3, 1}, {4, 3, 1}, 0},
+        LaunchShape{{2, 2, 2}, {3, 2, 4}, 0}}) {
     Sample k("positions");
     const auto extent = [&](std::uint8_t axis) {
       return k.op(Op::Mul, {k.position(Op::GridDim, axis), k.position(Op::BlockDim, axis)});
@@ -117,8 +116,12 @@ ir::Kernel members() {
   const ValueId first = k.op(Op::Mul, {block, k.position(Op::BlockDim, 0)});
   const ValueId i = k.op(Op::Add, {first, k.position(Op::ThreadIdx, 0)});
   k.switch_on(member, {0, 1},
-              {[&] { k.store(k.y, i, k.op(Op::Mul, {i, i})); },
-               [&] { k.if_else(k.op(Op::Lt, {i, k.number(25)}), [&] { k.store(k.y, i, k.number(5)); }); },
+              {[&] {
+                 k.store(k.y, i, k.op(Op::Mul, {i, i}));
+               },
+               [&] {
+                 k.if_else(k.op(Op::Lt, {i, k.number(25)}), [&] { k.store(k.y, i, k.number(5)); });
+               },
                [&] { k.store(k.y, i, k.op(Op::Neg, {i})); }});
   return k.finish();
 }

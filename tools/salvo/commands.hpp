@@ -38,7 +38,7 @@ int source(const SourceOptions& options);
 /// Without a choice: what there is and what came of it.
 struct CacheOptions {
   bool json = false;
-  bool path = false;   // the folder alone
+  bool path = false;  // the folder alone
   bool clear = false;
 };
 int cache(const CacheOptions& options);

@@ -49,10 +49,10 @@ nlohmann::json json_of(const FloatProbe& probe) {
 
 std::string probe_text(const FloatProbe& probe) {
   if (!probe.measured) return "could not be probed: nothing merges by epilogue without a grant";
-  return fmt::format("keeps multiply and add apart in {} of {} cases, rounds fma once in {}, {}",
-                     probe.cases - probe.contracted, probe.cases, probe.fma_rounded_once,
-                     probe.narrowing_survives ? "rounds narrow stores"
-                                              : "does not round narrow stores");
+  return fmt::format(
+      "keeps multiply and add apart in {} of {} cases, rounds fma once in {}, {}",
+      probe.cases - probe.contracted, probe.cases, probe.fma_rounded_once,
+      probe.narrowing_survives ? "rounds narrow stores" : "does not round narrow stores");
 }
 
 nlohmann::json json_of(const Device& device) {

@@ -41,8 +41,8 @@ class Drivers {
     cl_uint count = 0;
     const cl_int status = api_.GetPlatformIDs(0, nullptr, &count);
     if (status != CL_SUCCESS || count == 0) {
-      return obstacles_.push_back(fmt::format(
-          "{} loaded, but it knows no platform ({})", api_.library.name(), status_name(status)));
+      return obstacles_.push_back(fmt::format("{} loaded, but it knows no platform ({})",
+                                              api_.library.name(), status_name(status)));
     }
     std::vector<cl_platform_id> platforms(count);
     check(api_.GetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs",
@@ -53,8 +53,7 @@ class Drivers {
   void search(cl_platform_id platform) {
     try {
       cl_uint count = 0;
-      const cl_int status =
-          api_.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+      const cl_int status = api_.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
       if (status == CL_DEVICE_NOT_FOUND || (status == CL_SUCCESS && count == 0)) {
         return obstacles_.push_back(name_of(platform) + ": no device");
       }
@@ -135,8 +134,12 @@ class OpenclBackend final : public runtime::Backend {
 
 }  // namespace
 
-const Api& shared_api() noexcept { return drivers().api(); }
+const Api& shared_api() noexcept {
+  return drivers().api();
+}
 
-std::unique_ptr<runtime::Backend> make_backend() { return std::make_unique<OpenclBackend>(); }
+std::unique_ptr<runtime::Backend> make_backend() {
+  return std::make_unique<OpenclBackend>();
+}
 
 }  // namespace salvo::backends::opencl

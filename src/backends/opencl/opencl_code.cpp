@@ -91,10 +91,9 @@ runtime::Program OpenclDevice::translate(const ir::Kernel& kernel,
   const codegen::c_family::PrintOptions print{.contraction = options.device_contraction,
                                               .may_alias = options.may_alias};
   const auto& dialect = codegen::c_family::opencl_dialect();
-  auto [entry, code] =
-      runs_serially(kernel)
-          ? codegen::c_family::print(passes::serialize_block(kernel), dialect, print)
-          : codegen::c_family::print(kernel, dialect, print);
+  auto [entry, code] = runs_serially(kernel) ? codegen::c_family::print(
+                                                   passes::serialize_block(kernel), dialect, print)
+                                             : codegen::c_family::print(kernel, dialect, print);
   // -w: PoCL's compiler prints warnings on the program's own stderr.
   runtime::Program program{std::move(entry), std::move(code), {"-w"}, kernel.name};
   // No -cl-mad-enable, -cl-fast-relaxed-math or -cl-unsafe-math-optimizations, ever: they override
@@ -223,8 +222,9 @@ std::unique_ptr<runtime::Executable> OpenclDevice::build_source(const runtime::U
       continue;
     }
     char type[256] = "";
-    check(api_.GetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(type) - 1, type, nullptr),
-          "clGetKernelArgInfo", Errc::compile_failed);
+    check(
+        api_.GetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(type) - 1, type, nullptr),
+        "clGetKernelArgInfo", Errc::compile_failed);
     const bool is_span = space != CL_KERNEL_ARG_ADDRESS_PRIVATE;
     const std::size_t bytes = is_span ? 0 : scalar_bytes(type);
     if (!is_span && bytes == 0) refuse(fmt::format("argument {} is of type {}", i, type));
@@ -252,7 +252,8 @@ std::uint32_t OpenclDevice::preferred_block(const runtime::Executable* executabl
   if (executable) limit = std::min<std::uint64_t>(limit, executable->max_threads_per_block());
   // A CPU pays for each block and gains nothing from small ones; a GPU needs many to fill it.
   const std::uint64_t usual = device.is_cpu ? 1024 : 256;
-  return static_cast<std::uint32_t>(std::bit_floor(std::min(usual, std::max<std::uint64_t>(limit, 1))));
+  return static_cast<std::uint32_t>(
+      std::bit_floor(std::min(usual, std::max<std::uint64_t>(limit, 1))));
 }
 
 }  // namespace salvo::backends::opencl

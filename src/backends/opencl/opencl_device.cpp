@@ -51,8 +51,8 @@ void OpenclDevice::release(Buffer buffer) noexcept {
 
 HostBlock OpenclDevice::allocate_host(std::size_t bytes) {
   cl_int status = CL_SUCCESS;
-  cl_mem memory = api_.CreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes,
-                                    nullptr, &status);
+  cl_mem memory = api_.CreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                    bytes, nullptr, &status);
   check(status, "clCreateBuffer", Errc::out_of_memory);
   void* data = api_.EnqueueMapBuffer(queue_->get(), memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                      bytes, 0, nullptr, nullptr, &status);
@@ -95,7 +95,8 @@ void OpenclDevice::set_arguments(const OpenclExecutable& executable, const Launc
     } else if (offset != 0) {
       throw Error(Error::Details{
           .code = Errc::unsupported,
-          .message = "a view that does not start with its vector cannot be passed to OpenCL C source",
+          .message =
+              "a view that does not start with its vector cannot be passed to OpenCL C source",
           .backend = std::string(kName),
           .operation = "launch"});
     }
@@ -137,8 +138,8 @@ void OpenclDevice::launch(runtime::Queue& queue, runtime::Executable& executable
 void OpenclDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
                          std::size_t bytes) {
   if (bytes == 0) return;
-  check_late(api_.EnqueueWriteBuffer(handle_of(queue), memory_of(to), CL_TRUE, offset, bytes, source,
-                                     0, nullptr, nullptr),
+  check_late(api_.EnqueueWriteBuffer(handle_of(queue), memory_of(to), CL_TRUE, offset, bytes,
+                                     source, 0, nullptr, nullptr),
              "clEnqueueWriteBuffer", Errc::transfer_failed);
 }
 

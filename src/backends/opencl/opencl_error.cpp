@@ -11,7 +11,8 @@ namespace salvo::backends::opencl {
 std::string status_name(cl_int status) {
   switch (status) {
 #define SALVO_OPENCL_STATUS(code) \
-  case code: return #code;
+  case code:                      \
+    return #code;
     SALVO_OPENCL_STATUS(CL_DEVICE_NOT_FOUND)
     SALVO_OPENCL_STATUS(CL_DEVICE_NOT_AVAILABLE)
     SALVO_OPENCL_STATUS(CL_COMPILER_NOT_AVAILABLE)
@@ -75,7 +76,8 @@ std::string status_name(cl_int status) {
     SALVO_OPENCL_STATUS(CL_MAX_SIZE_RESTRICTION_EXCEEDED)
     SALVO_OPENCL_STATUS(CL_PLATFORM_NOT_FOUND_KHR)
 #undef SALVO_OPENCL_STATUS
-    default: return fmt::format("OpenCL error {}", status);
+    default:
+      return fmt::format("OpenCL error {}", status);
   }
 }
 
@@ -85,9 +87,14 @@ Error::Details details(cl_int status, std::string_view operation, Errc otherwise
   Errc code = otherwise;
   switch (status) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-    case CL_OUT_OF_HOST_MEMORY: code = Errc::out_of_memory; break;
-    case CL_DEVICE_NOT_AVAILABLE: code = Errc::device_lost; break;
-    default: break;
+    case CL_OUT_OF_HOST_MEMORY:
+      code = Errc::out_of_memory;
+      break;
+    case CL_DEVICE_NOT_AVAILABLE:
+      code = Errc::device_lost;
+      break;
+    default:
+      break;
   }
   return {.code = code,
           .message = status_name(status),

@@ -23,10 +23,12 @@ std::string status_name(cl_int status);
 [[noreturn]] void fail_late(cl_int status, std::string_view operation, Errc otherwise);
 
 inline void check(cl_int status, std::string_view operation, Errc otherwise) {
-  if (status != CL_SUCCESS) [[unlikely]] fail(status, operation, otherwise);
+  if (status != CL_SUCCESS) [[unlikely]]
+    fail(status, operation, otherwise);
 }
 inline void check_late(cl_int status, std::string_view operation, Errc otherwise) {
-  if (status != CL_SUCCESS) [[unlikely]] fail_late(status, operation, otherwise);
+  if (status != CL_SUCCESS) [[unlikely]]
+    fail_late(status, operation, otherwise);
 }
 
 }  // namespace salvo::backends::opencl

@@ -26,16 +26,20 @@ class Questions {
   }
 
   std::string text(cl_device_info what) const {
-    return text([&](std::size_t bytes, void* target, std::size_t* needed) {
-      return api_.GetDeviceInfo(id_, what, bytes, target, needed);
-    }, "clGetDeviceInfo");
+    return text(
+        [&](std::size_t bytes, void* target, std::size_t* needed) {
+          return api_.GetDeviceInfo(id_, what, bytes, target, needed);
+        },
+        "clGetDeviceInfo");
   }
 
   std::string platform_text(cl_platform_info what) const {
     const auto platform = value<cl_platform_id>(CL_DEVICE_PLATFORM);
-    return text([&](std::size_t bytes, void* target, std::size_t* needed) {
-      return api_.GetPlatformInfo(platform, what, bytes, target, needed);
-    }, "clGetPlatformInfo");
+    return text(
+        [&](std::size_t bytes, void* target, std::size_t* needed) {
+          return api_.GetPlatformInfo(platform, what, bytes, target, needed);
+        },
+        "clGetPlatformInfo");
   }
 
  private:

@@ -11,8 +11,8 @@
 namespace salvo::backends::vulkan {
 namespace {
 
-constexpr std::uint32_t kTables = 128 << 10;                   // of a chunk, for tables
-constexpr std::uint64_t kStaging = std::uint64_t{16} << 20;    // of a batch
+constexpr std::uint32_t kTables = 128 << 10;                 // of a chunk, for tables
+constexpr std::uint64_t kStaging = std::uint64_t{16} << 20;  // of a batch
 
 }  // namespace
 

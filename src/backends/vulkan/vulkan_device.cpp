@@ -21,7 +21,9 @@ using runtime::Argument;
 using runtime::Buffer;
 using runtime::LaunchShape;
 
-Block& block_of(Buffer buffer) { return *reinterpret_cast<Block*>(buffer.handle); }
+Block& block_of(Buffer buffer) {
+  return *reinterpret_cast<Block*>(buffer.handle);
+}
 Allocation& allocation_of(const runtime::HostBlock& block) {
   return *reinterpret_cast<Allocation*>(block.handle);
 }
@@ -31,14 +33,13 @@ class VulkanQueue final : public runtime::Queue {};
 
 class VulkanEvent final : public runtime::Event {
  public:
-  VulkanEvent(Recorder& recorder, VkQueryPool timestamp)
-      : query(timestamp), recorder_(recorder) {}
+  VulkanEvent(Recorder& recorder, VkQueryPool timestamp) : query(timestamp), recorder_(recorder) {}
   ~VulkanEvent() override {
     if (query != VK_NULL_HANDLE) recorder_.retire(query);
   }
 
-  const VkQueryPool query;       // of one timestamp; null where the device has none
-  std::uint64_t serial = 0;      // batch that reaches it; 0: never recorded
+  const VkQueryPool query;   // of one timestamp; null where the device has none
+  std::uint64_t serial = 0;  // batch that reaches it; 0: never recorded
 
  private:
   Recorder& recorder_;
@@ -125,8 +126,7 @@ void Handles::make_layouts(const DeviceFacts& facts) {
   set.pBindings = &binding;
   check(api.CreateDescriptorSetLayout(device, &set, nullptr, &table_layout),
         "vkCreateDescriptorSetLayout", Errc::backend_unavailable);
-  const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                 facts.options.push_constant_bytes};
+  const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, facts.options.push_constant_bytes};
   VkPipelineLayoutCreateInfo layout{};
   layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
   layout.setLayoutCount = 1;
@@ -230,7 +230,8 @@ class VulkanDevice final : public runtime::DeviceDriver {
   double elapsed_ms(runtime::Event& first, runtime::Event& second) override;
 
   runtime::HostBlock allocate_host(std::size_t bytes) override {
-    auto made = std::make_unique<Allocation>(memory_.make(Use::readback, std::max<std::size_t>(bytes, 1)));
+    auto made =
+        std::make_unique<Allocation>(memory_.make(Use::readback, std::max<std::size_t>(bytes, 1)));
     std::byte* data = made->mapped;
     return {data, bytes, reinterpret_cast<std::uintptr_t>(made.release())};
   }
@@ -309,8 +310,8 @@ std::unique_ptr<runtime::Executable> VulkanDevice::build(const ir::Kernel& kerne
   const VulkanExecutable::Context context{handles_.api, handles_.device, handles_.pipeline_layout,
                                           facts_.properties.max_threads_per_block, recorder_};
   auto executable = std::make_unique<VulkanExecutable>(
-      context, kernel,
-      codegen::spirv::lay_out(kernel, facts_.options.push_constant_bytes), program.code, cached);
+      context, kernel, codegen::spirv::lay_out(kernel, facts_.options.push_constant_bytes),
+      program.code, cached);
   messages_.check("build");
   return executable;
 }
@@ -327,7 +328,8 @@ runtime::ParameterCost VulkanDevice::parameter_cost(const ir::Kernel& kernel) co
 
 std::uint32_t VulkanDevice::preferred_block(const runtime::Executable*) const {
   const DeviceProperties& device = facts_.properties;
-  const std::uint64_t limit = std::min<std::uint64_t>(device.max_threads_per_block, device.max_block[0]);
+  const std::uint64_t limit =
+      std::min<std::uint64_t>(device.max_threads_per_block, device.max_block[0]);
   return static_cast<std::uint32_t>(std::bit_floor(std::min<std::uint64_t>(256, limit)));
 }
 
@@ -377,8 +379,8 @@ double VulkanDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
           "vkGetQueryPoolResults", Errc::launch_failed);
     ++i;
   }
-  return static_cast<double>(static_cast<std::int64_t>(ticks[1] - ticks[0])) *
-         facts_.timestamp_ns * 1e-6;
+  return static_cast<double>(static_cast<std::int64_t>(ticks[1] - ticks[0])) * facts_.timestamp_ns *
+         1e-6;
 }
 
 }  // namespace

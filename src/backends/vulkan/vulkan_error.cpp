@@ -11,7 +11,8 @@ namespace salvo::backends::vulkan {
 std::string status_name(VkResult status) {
   switch (status) {
 #define SALVO_VULKAN_STATUS(code) \
-  case code: return #code;
+  case code:                      \
+    return #code;
     SALVO_VULKAN_STATUS(VK_SUCCESS)
     SALVO_VULKAN_STATUS(VK_NOT_READY)
     SALVO_VULKAN_STATUS(VK_TIMEOUT)
@@ -32,7 +33,8 @@ std::string status_name(VkResult status) {
     SALVO_VULKAN_STATUS(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
     SALVO_VULKAN_STATUS(VK_ERROR_INVALID_SHADER_NV)
 #undef SALVO_VULKAN_STATUS
-    default: return fmt::format("Vulkan error {}", static_cast<int>(status));
+    default:
+      return fmt::format("Vulkan error {}", static_cast<int>(status));
   }
 }
 
@@ -40,9 +42,14 @@ Error failure(VkResult status, std::string_view operation, Errc otherwise, std::
   Errc code = otherwise;
   switch (status) {
     case VK_ERROR_OUT_OF_HOST_MEMORY:
-    case VK_ERROR_OUT_OF_DEVICE_MEMORY: code = Errc::out_of_memory; break;
-    case VK_ERROR_DEVICE_LOST: code = Errc::device_lost; break;
-    default: break;
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+      code = Errc::out_of_memory;
+      break;
+    case VK_ERROR_DEVICE_LOST:
+      code = Errc::device_lost;
+      break;
+    default:
+      break;
   }
   return Error(Error::Details{.code = code,
                               .message = status_name(status),

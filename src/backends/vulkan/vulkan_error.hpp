@@ -20,7 +20,8 @@ std::string status_name(VkResult status);
 Error failure(VkResult status, std::string_view operation, Errc otherwise, std::string log = {});
 
 inline void check(VkResult status, std::string_view operation, Errc otherwise) {
-  if (status < VK_SUCCESS) [[unlikely]] throw failure(status, operation, otherwise);
+  if (status < VK_SUCCESS) [[unlikely]]
+    throw failure(status, operation, otherwise);
 }
 
 }  // namespace salvo::backends::vulkan

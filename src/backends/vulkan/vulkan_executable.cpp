@@ -47,13 +47,13 @@ VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& ker
     const ir::Parameter& parameter = kernel.parameters[i];
     const codegen::spirv::Place& place = layout.places[i];
     for (std::uint32_t slot = 0; slot < parameter.slots; ++slot) {
-      plan_.push_back({.is_span = parameter.is_span,
-                       .element_bytes =
-                           parameter.is_span ? kernel.memories[parameter.memory].element.size : 0,
-                       .address = place.address + 8 * slot,
-                       .value = place.value + place.value_bytes * slot,
-                       .value_bytes = place.value_bytes,
-                       .scalar_bytes = static_cast<std::uint32_t>(ir::size_of(parameter.type))});
+      plan_.push_back(
+          {.is_span = parameter.is_span,
+           .element_bytes = parameter.is_span ? kernel.memories[parameter.memory].element.size : 0,
+           .address = place.address + 8 * slot,
+           .value = place.value + place.value_bytes * slot,
+           .value_bytes = place.value_bytes,
+           .scalar_bytes = static_cast<std::uint32_t>(ir::size_of(parameter.type))});
     }
   }
   std::string from_binary;
@@ -67,7 +67,8 @@ VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& ker
   cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   cache.initialDataSize = pipelines.size();
   cache.pInitialData = pipelines.data();
-  const VkResult status = context_.api.CreatePipelineCache(context_.device, &cache, nullptr, &cache_);
+  const VkResult status =
+      context_.api.CreatePipelineCache(context_.device, &cache, nullptr, &cache_);
   if (status != VK_SUCCESS) {
     context_.api.DestroyShaderModule(context_.device, module_, nullptr);
     throw failure(status, "vkCreatePipelineCache", Errc::compile_failed);
@@ -96,7 +97,8 @@ void VulkanExecutable::load_binary(std::span<const std::byte> binary, std::strin
 
 void VulkanExecutable::make_module(std::string_view code) {
   words_.resize(code.size() / sizeof(std::uint32_t));
-  if (!words_.empty()) std::memcpy(words_.data(), code.data(), words_.size() * sizeof(std::uint32_t));
+  if (!words_.empty())
+    std::memcpy(words_.data(), code.data(), words_.size() * sizeof(std::uint32_t));
   // A driver may crash on what is no module at all.
   if (code.size() % sizeof(std::uint32_t) != 0 || words_.empty() || words_[0] != kSpirvMagic) {
     refuse("the code is no SPIR-V module", "vkCreateShaderModule",

@@ -122,13 +122,20 @@ void choose_options(const Answers& has, DeviceFacts& facts) {
 
 std::string_view vendor_name(std::uint32_t id) {
   switch (id) {
-    case 0x1002: return "AMD";
-    case 0x10de: return "NVIDIA";
-    case 0x13b5: return "ARM";
-    case 0x5143: return "Qualcomm";
-    case 0x8086: return "Intel";
-    case VK_VENDOR_ID_MESA: return "Mesa";
-    default: return "";
+    case 0x1002:
+      return "AMD";
+    case 0x10de:
+      return "NVIDIA";
+    case 0x13b5:
+      return "ARM";
+    case 0x5143:
+      return "Qualcomm";
+    case 0x8086:
+      return "Intel";
+    case VK_VENDOR_ID_MESA:
+      return "Mesa";
+    default:
+      return "";
   }
 }
 
@@ -139,10 +146,10 @@ void describe(const Answers& has, DeviceFacts& facts) {
   const VkPhysicalDeviceVulkan12Properties& driver = has.properties12;
   is.vendor = vendor_name(device.vendorID);
   is.platform = driver.driverName;
-  is.driver_version = fmt::format("{}; {}; Vulkan {}.{}.{}", driver.driverInfo, device.driverVersion,
-                                  VK_API_VERSION_MAJOR(device.apiVersion),
-                                  VK_API_VERSION_MINOR(device.apiVersion),
-                                  VK_API_VERSION_PATCH(device.apiVersion));
+  is.driver_version =
+      fmt::format("{}; {}; Vulkan {}.{}.{}", driver.driverInfo, device.driverVersion,
+                  VK_API_VERSION_MAJOR(device.apiVersion), VK_API_VERSION_MINOR(device.apiVersion),
+                  VK_API_VERSION_PATCH(device.apiVersion));
   is.is_cpu = device.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   is.is_integrated = is.is_cpu || device.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 
@@ -186,8 +193,7 @@ void describe(const Answers& has, DeviceFacts& facts) {
       has.features12.shaderSubgroupExtendedTypes == VK_TRUE;
   is.fast_fma = facts.options.fma_rounds_once;
   is.exact_divide_sqrt = facts.options.exact_divide_sqrt || is.fp64;
-  is.denormals_f32 =
-      facts.options.f32.denormals || driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+  is.denormals_f32 = facts.options.f32.denormals || driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
 }
 
 /// A family for compute and nothing else, where there is one: graphics work does not delay it.
@@ -219,9 +225,9 @@ DeviceFacts read_facts(const InstanceApi& api, VkPhysicalDevice handle) {
   const VkPhysicalDeviceProperties& device = answers.properties.properties;
   facts.properties.name = device.deviceName;
   if (device.apiVersion < VK_API_VERSION_1_2) {
-    facts.obstacle = fmt::format("it needs Vulkan 1.2 and has {}.{}",
-                                 VK_API_VERSION_MAJOR(device.apiVersion),
-                                 VK_API_VERSION_MINOR(device.apiVersion));
+    facts.obstacle =
+        fmt::format("it needs Vulkan 1.2 and has {}.{}", VK_API_VERSION_MAJOR(device.apiVersion),
+                    VK_API_VERSION_MINOR(device.apiVersion));
     return facts;
   }
   if (has_extension(api, handle, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) {

@@ -25,7 +25,7 @@ struct DeviceFacts {
   std::uint32_t push_constant_bytes = 128;  // of the device; more than 128 on request only
   std::uint32_t table_bytes = 0;            // largest argument table
   std::uint32_t table_alignment = 256;
-  double timestamp_ns = 0;                  // of one tick; 0: no timestamps
+  double timestamp_ns = 0;  // of one tick; 0: no timestamps
   bool atomics_shared_i64 = false;
 
   // Features to switch on.

@@ -43,9 +43,8 @@ std::uint32_t Memory::type_for(Use use, std::uint32_t allowed) const {
     return VK_MAX_MEMORY_TYPES;
   };
   const auto first_of = [&](std::initializer_list<std::uint32_t> types) {
-    const auto* found = std::find_if(types.begin(), types.end(), [](std::uint32_t type) {
-      return type != VK_MAX_MEMORY_TYPES;
-    });
+    const auto* found = std::find_if(
+        types.begin(), types.end(), [](std::uint32_t type) { return type != VK_MAX_MEMORY_TYPES; });
     if (found == types.end()) {
       throw failure(VK_ERROR_OUT_OF_DEVICE_MEMORY, "find a memory type", Errc::out_of_memory);
     }
@@ -56,9 +55,12 @@ std::uint32_t Memory::type_for(Use use, std::uint32_t allowed) const {
       return facts_.properties.is_integrated
                  ? first_of({find(kLocal | kHost, 0), find(kLocal, 0)})
                  : first_of({find(kLocal, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT), find(kLocal, 0)});
-    case Use::table: return first_of({find(kLocal | kHost, 0), find(kHost, 0)});
-    case Use::upload: return first_of({find(kHost, kLocal), find(kHost, 0)});
-    default: return first_of({find(kHost | kCached, 0), find(kHost, 0)});
+    case Use::table:
+      return first_of({find(kLocal | kHost, 0), find(kHost, 0)});
+    case Use::upload:
+      return first_of({find(kHost, kLocal), find(kHost, 0)});
+    default:
+      return first_of({find(kHost | kCached, 0), find(kHost, 0)});
   }
 }
 
@@ -178,8 +180,7 @@ std::unique_ptr<Block> Memory::allocate(std::uint64_t bytes) {
     }
   }
   auto slab = std::make_unique<Slab>();
-  slab->allocation =
-      make(Use::storage, std::min(kSlab, facts_.properties.max_allocation_bytes));
+  slab->allocation = make(Use::storage, std::min(kSlab, facts_.properties.max_allocation_bytes));
   slab->free.emplace(0, slab->allocation.bytes);
   slabs_.push_back(std::move(slab));
   auto block = cut(*slabs_.back(), size);

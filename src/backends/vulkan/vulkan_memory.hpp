@@ -27,8 +27,8 @@ struct Block {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 
-  std::uint64_t last_use = 0;    // serial of the last batch that touches it
-  std::uint64_t epoch = 0;       // of the accesses below; see hazards
+  std::uint64_t last_use = 0;  // serial of the last batch that touches it
+  std::uint64_t epoch = 0;     // of the accesses below; see hazards
   std::uint32_t first_access = 0;
 
   VkDeviceAddress address() const noexcept { return allocation->address + offset; }

@@ -24,12 +24,15 @@ constexpr std::uint64_t kReadback = std::uint64_t{16} << 20;
 constexpr VkPipelineStageFlags kStages =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-constexpr VkAccessFlags kAll =
-    kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+constexpr VkAccessFlags kAll = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
-Block* block_of(const runtime::Buffer& buffer) { return reinterpret_cast<Block*>(buffer.handle); }
+Block* block_of(const runtime::Buffer& buffer) {
+  return reinterpret_cast<Block*>(buffer.handle);
+}
 
-bool writes(Touch touch) { return touch == Touch::write || touch == Touch::read_write; }
+bool writes(Touch touch) {
+  return touch == Touch::write || touch == Touch::read_write;
+}
 
 }  // namespace
 
@@ -299,8 +302,8 @@ void Recorder::launch(const runtime::Queue& stream, VulkanExecutable& executable
         arguments[i].length > std::uint64_t{std::numeric_limits<std::int32_t>::max()}) {
       throw Error(Error::Details{
           .code = Errc::unsupported,
-          .message = fmt::format("vectors of {} elements: a length is 32 bits here",
-                                 arguments[i].length),
+          .message =
+              fmt::format("vectors of {} elements: a length is 32 bits here", arguments[i].length),
           .backend = std::string(kName),
           .operation = "launch"});
     }

@@ -21,7 +21,7 @@ namespace salvo::backends::vulkan {
 /// What a device was made to do, for tests and benchmarks.
 struct Counters {
   std::uint64_t dispatches = 0;
-  std::uint64_t barriers = 0;     // between commands of the device
+  std::uint64_t barriers = 0;  // between commands of the device
   std::uint64_t submissions = 0;
 };
 
@@ -30,7 +30,8 @@ struct Counters {
 /// another records. Thread-safe.
 class Recorder {
  public:
-  Recorder(const BatchContext& context, VkPipelineLayout pipeline_layout, std::uint32_t batch_limit);
+  Recorder(const BatchContext& context, VkPipelineLayout pipeline_layout,
+           std::uint32_t batch_limit);
   /// Waits for what was submitted.
   ~Recorder();
   Recorder(const Recorder&) = delete;

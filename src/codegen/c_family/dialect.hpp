@@ -26,11 +26,11 @@ struct Features {
 /// A span or scalar parameter of the kernel being printed.
 struct ParameterText {
   const ir::Parameter* parameter = nullptr;
-  std::string name;        // as wanted by the author; not yet unique
-  std::string element;     // memory type of an element, a record's name, or of the scalar
-  bool writes = false;     // span
-  bool no_alias = false;   // span: nothing this launch writes overlaps it
-  bool length = false;     // span: the body reads its length
+  std::string name;       // as wanted by the author; not yet unique
+  std::string element;    // memory type of an element, a record's name, or of the scalar
+  bool writes = false;    // span
+  bool no_alias = false;  // span: nothing this launch writes overlaps it
+  bool length = false;    // span: the body reads its length
 };
 
 /// What the body calls a parameter, or one slot of it.

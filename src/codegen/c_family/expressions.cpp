@@ -15,24 +15,41 @@ using ir::Scalar;
 
 std::string_view symbol(Op op) {
   switch (op) {
-    case Op::Add: return "+";
-    case Op::Sub: return "-";
-    case Op::Mul: return "*";
-    case Op::Div: return "/";
-    case Op::Rem: return "%";
-    case Op::And: return "&";
-    case Op::Or: return "|";
-    case Op::Xor: return "^";
-    case Op::Shl: return "<<";
+    case Op::Add:
+      return "+";
+    case Op::Sub:
+      return "-";
+    case Op::Mul:
+      return "*";
+    case Op::Div:
+      return "/";
+    case Op::Rem:
+      return "%";
+    case Op::And:
+      return "&";
+    case Op::Or:
+      return "|";
+    case Op::Xor:
+      return "^";
+    case Op::Shl:
+      return "<<";
     case Op::Shr:
-    case Op::ShrLogical: return ">>";
-    case Op::Eq: return "==";
-    case Op::Ne: return "!=";
-    case Op::Lt: return "<";
-    case Op::Le: return "<=";
-    case Op::Gt: return ">";
-    case Op::Ge: return ">=";
-    default: return {};
+    case Op::ShrLogical:
+      return ">>";
+    case Op::Eq:
+      return "==";
+    case Op::Ne:
+      return "!=";
+    case Op::Lt:
+      return "<";
+    case Op::Le:
+      return "<=";
+    case Op::Gt:
+      return ">";
+    case Op::Ge:
+      return ">=";
+    default:
+      return {};
   }
 }
 
@@ -46,17 +63,23 @@ class Expression {
     const Op op = node_.op;
     if (ir::is_comparison(op)) return binary(symbol(op));
     switch (op) {
-      case Op::Select: return fmt::format("{} ? {} : {}", a(), b(), operands_[2]);
-      case Op::Cast: return cast();
-      case Op::Bitcast: return dialect_.bitcast(node_.type, operand_type(), a());
+      case Op::Select:
+        return fmt::format("{} ? {} : {}", a(), b(), operands_[2]);
+      case Op::Cast:
+        return cast();
+      case Op::Bitcast:
+        return dialect_.bitcast(node_.type, operand_type(), a());
       case Op::Clz:
       case Op::Popcount:
         return fmt::format("({}){}", type(), call(dialect_.function(op, node_.type)));
       case Op::And:
       case Op::Or:
-      case Op::Xor: return binary(symbol(op));
-      case Op::Not: return fmt::format("{}{}", node_.type == Scalar::Bool ? "!" : "~", a());
-      default: break;
+      case Op::Xor:
+        return binary(symbol(op));
+      case Op::Not:
+        return fmt::format("{}{}", node_.type == Scalar::Bool ? "!" : "~", a());
+      default:
+        break;
     }
     if (ir::is_math(op)) return call(dialect_.function(op, operand_type()));
     return ir::is_float(node_.type) ? floating() : integer();
@@ -82,12 +105,18 @@ class Expression {
       case Op::Add:
       case Op::Sub:
       case Op::Mul:
-      case Op::Div: return binary(symbol(op));
-      case Op::Rem: return call(dialect_.function(Op::Fmod, node_.type));
-      case Op::Neg: return "-" + a();
-      case Op::Min: return call(helpers_.minimum(node_.type));
-      case Op::Max: return call(helpers_.maximum(node_.type));
-      default: return call(dialect_.function(op, node_.type));  // Abs, Fma
+      case Op::Div:
+        return binary(symbol(op));
+      case Op::Rem:
+        return call(dialect_.function(Op::Fmod, node_.type));
+      case Op::Neg:
+        return "-" + a();
+      case Op::Min:
+        return call(helpers_.minimum(node_.type));
+      case Op::Max:
+        return call(helpers_.maximum(node_.type));
+      default:
+        return call(dialect_.function(op, node_.type));  // Abs, Fma
     }
   }
 
@@ -96,29 +125,34 @@ class Expression {
     switch (op) {
       case Op::Add:
       case Op::Sub:
-      case Op::Mul: return wrapping(symbol(op));
-      case Op::Div: return safe_divisor() ? binary("/") : call(helpers_.divide(node_.type));
-      case Op::Rem: return safe_divisor() ? binary("%") : call(helpers_.remainder(node_.type));
-      case Op::Neg: return is_signed() ? fmt::format("({})(0 - ({}){})", type(), wide(), a())
-                                       : "0 - " + a();
+      case Op::Mul:
+        return wrapping(symbol(op));
+      case Op::Div:
+        return safe_divisor() ? binary("/") : call(helpers_.divide(node_.type));
+      case Op::Rem:
+        return safe_divisor() ? binary("%") : call(helpers_.remainder(node_.type));
+      case Op::Neg:
+        return is_signed() ? fmt::format("({})(0 - ({}){})", type(), wide(), a()) : "0 - " + a();
       case Op::Abs:
         return is_signed() ? fmt::format("{0} < 0 ? ({1})(0 - ({2}){0}) : {0}", a(), type(), wide())
                            : a();
-      case Op::Min: return fmt::format("{0} < {1} ? {0} : {1}", a(), b());
-      case Op::Max: return fmt::format("{0} > {1} ? {0} : {1}", a(), b());
+      case Op::Min:
+        return fmt::format("{0} < {1} ? {0} : {1}", a(), b());
+      case Op::Max:
+        return fmt::format("{0} > {1} ? {0} : {1}", a(), b());
       case Op::Shl:
       case Op::ShrLogical:
-        return is_signed() ? fmt::format("({})(({}){} {} {})", type(), wide(), a(), symbol(op), count())
-                           : fmt::format("{} {} {}", a(), symbol(op), count());
-      default: return fmt::format("{} >> {}", a(), count());  // Shr
+        return is_signed()
+                   ? fmt::format("({})(({}){} {} {})", type(), wide(), a(), symbol(op), count())
+                   : fmt::format("{} {} {}", a(), symbol(op), count());
+      default:
+        return fmt::format("{} >> {}", a(), count());  // Shr
     }
   }
 
   bool is_signed() const { return ir::is_signed(node_.type); }
   /// The unsigned type of the same width.
-  std::string_view wide() const {
-    return dialect_.type(bits() == 64 ? Scalar::U64 : Scalar::U32);
-  }
+  std::string_view wide() const { return dialect_.type(bits() == 64 ? Scalar::U64 : Scalar::U32); }
   std::string wrapping(std::string_view sign) const {
     if (!is_signed()) return binary(sign);
     return fmt::format("({0})(({1}){2} {3} ({1}){4})", type(), wide(), a(), sign, b());

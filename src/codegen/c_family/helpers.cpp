@@ -34,8 +34,7 @@ std::string Helpers::define(std::string name, std::string_view text, Words words
 }
 
 std::string Helpers::division(Scalar integer, bool remainder) {
-  const std::string name =
-      fmt::format("salvo_{}_{}", remainder ? "rem" : "div", ir::name(integer));
+  const std::string name = fmt::format("salvo_{}_{}", remainder ? "rem" : "div", ir::name(integer));
   const std::string_view type = dialect_.type(integer);
   if (!ir::is_signed(integer)) {
     return define(name,
@@ -58,10 +57,10 @@ std::string Helpers::extremum(Scalar floating, bool maximum) {
   // The devices' own functions may return either zero for -0 and +0. Equal values differ in the
   // sign of zero only, so that one bit operation on them gives the smaller or larger.
   const Scalar bits = unsigned_of(floating);
-  const std::string equal = dialect_.bitcast(
-      floating, bits,
-      fmt::format("{} {} {}", dialect_.bitcast(bits, floating, "a"), maximum ? "&" : "|",
-                  dialect_.bitcast(bits, floating, "b")));
+  const std::string equal =
+      dialect_.bitcast(floating, bits,
+                       fmt::format("{} {} {}", dialect_.bitcast(bits, floating, "a"),
+                                   maximum ? "&" : "|", dialect_.bitcast(bits, floating, "b")));
   return define(fmt::format("salvo_{}_{}", maximum ? "max" : "min", ir::name(floating)),
                 "$F $T $N($T a, $T b) {\n"
                 "  return a $C b || b != b ? a : b $C a || a != a ? b : $E;\n"
@@ -69,21 +68,30 @@ std::string Helpers::extremum(Scalar floating, bool maximum) {
                 {{"$T", dialect_.type(floating)}, {"$C", maximum ? ">" : "<"}, {"$E", equal}});
 }
 
-std::string Helpers::divide(Scalar integer) { return division(integer, false); }
-std::string Helpers::remainder(Scalar integer) { return division(integer, true); }
-std::string Helpers::minimum(Scalar floating) { return extremum(floating, false); }
-std::string Helpers::maximum(Scalar floating) { return extremum(floating, true); }
+std::string Helpers::divide(Scalar integer) {
+  return division(integer, false);
+}
+std::string Helpers::remainder(Scalar integer) {
+  return division(integer, true);
+}
+std::string Helpers::minimum(Scalar floating) {
+  return extremum(floating, false);
+}
+std::string Helpers::maximum(Scalar floating) {
+  return extremum(floating, true);
+}
 
 std::string Helpers::to_bf16() {
-  return define("salvo_to_bf16",
-                "$F $H $N($T a) {\n"
-                "  const $U bits = $B;\n"
-                "  return a != a ? ($H)0x7fc0 : ($H)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);\n"
-                "}\n",
-                {{"$H", dialect_.memory_type(Scalar::BF16)},
-                 {"$T", dialect_.type(Scalar::F32)},
-                 {"$U", dialect_.type(Scalar::U32)},
-                 {"$B", dialect_.bitcast(Scalar::U32, Scalar::F32, "a")}});
+  return define(
+      "salvo_to_bf16",
+      "$F $H $N($T a) {\n"
+      "  const $U bits = $B;\n"
+      "  return a != a ? ($H)0x7fc0 : ($H)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);\n"
+      "}\n",
+      {{"$H", dialect_.memory_type(Scalar::BF16)},
+       {"$T", dialect_.type(Scalar::F32)},
+       {"$U", dialect_.type(Scalar::U32)},
+       {"$B", dialect_.bitcast(Scalar::U32, Scalar::F32, "a")}});
 }
 
 }  // namespace salvo::codegen::c_family

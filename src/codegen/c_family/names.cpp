@@ -7,15 +7,21 @@
 namespace salvo::codegen::c_family {
 namespace {
 
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return is_upper(c) || (c >= 'a' && c <= 'z');
+}
 
 /// Compilers predefine macros beyond any list; by convention their names look like this.
 bool looks_like_macro(std::string_view name) {
-  return name.size() > 1 && is_upper(name[0]) &&
-         std::all_of(name.begin(), name.end(),
-                     [](char c) { return is_upper(c) || is_digit(c) || c == '_'; });
+  return name.size() > 1 && is_upper(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+           return is_upper(c) || is_digit(c) || c == '_';
+         });
 }
 
 std::string legal(std::string_view wanted, const Dialect& dialect) {

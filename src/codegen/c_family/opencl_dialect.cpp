@@ -43,11 +43,16 @@ class OpenclDialect final : public Dialect {
 
   std::string constant(Scalar type, std::uint64_t bits) const override {
     switch (type) {
-      case Scalar::Bool: return bits != 0 ? "true" : "false";
-      case Scalar::U32: return fmt::format("{}u", static_cast<std::uint32_t>(bits));
-      case Scalar::U64: return fmt::format("{}ul", bits);
-      case Scalar::I32: return integer(static_cast<std::int32_t>(bits), INT32_MIN, "");
-      case Scalar::I64: return integer(static_cast<std::int64_t>(bits), INT64_MIN, "l");
+      case Scalar::Bool:
+        return bits != 0 ? "true" : "false";
+      case Scalar::U32:
+        return fmt::format("{}u", static_cast<std::uint32_t>(bits));
+      case Scalar::U64:
+        return fmt::format("{}ul", bits);
+      case Scalar::I32:
+        return integer(static_cast<std::int32_t>(bits), INT32_MIN, "");
+      case Scalar::I64:
+        return integer(static_cast<std::int64_t>(bits), INT64_MIN, "l");
       case Scalar::F32: {
         const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
         if (std::isnormal(value) || value == 0.0f) return floating(value, std::signbit(value), "f");
@@ -71,20 +76,29 @@ class OpenclDialect final : public Dialect {
 
   std::string function(Op op, Scalar) const override {
     switch (op) {
-      case Op::Abs: return "fabs";
-      default: return std::string(ir::name(op));  // the IR's names are C's
+      case Op::Abs:
+        return "fabs";
+      default:
+        return std::string(ir::name(op));  // the IR's names are C's
     }
   }
 
   std::string position(Op op, int axis) const override {
     switch (op) {
-      case Op::ThreadIdx: return fmt::format("(int)get_local_id({})", axis);
-      case Op::BlockIdx: return fmt::format("(int)get_group_id({})", axis);
-      case Op::BlockDim: return fmt::format("(int)get_local_size({})", axis);
-      case Op::GridDim: return fmt::format("(int)get_num_groups({})", axis);
-      case Op::GlobalIdx: return fmt::format("(int)get_global_id({})", axis);
-      case Op::LaneId: return "(int)get_sub_group_local_id()";
-      default: return "(int)get_max_sub_group_size()";
+      case Op::ThreadIdx:
+        return fmt::format("(int)get_local_id({})", axis);
+      case Op::BlockIdx:
+        return fmt::format("(int)get_group_id({})", axis);
+      case Op::BlockDim:
+        return fmt::format("(int)get_local_size({})", axis);
+      case Op::GridDim:
+        return fmt::format("(int)get_num_groups({})", axis);
+      case Op::GlobalIdx:
+        return fmt::format("(int)get_global_id({})", axis);
+      case Op::LaneId:
+        return "(int)get_sub_group_local_id()";
+      default:
+        return "(int)get_max_sub_group_size()";
     }
   }
 
@@ -98,27 +112,40 @@ class OpenclDialect final : public Dialect {
     };
     constexpr std::string_view kLane = "(int)get_sub_group_local_id()";
     switch (op) {
-      case Op::Shuffle: return shuffle("(uint)" + operands[1]);
-      case Op::ShuffleUp: return shuffle(up_lane(operands[1], kLane, helpers));
-      case Op::ShuffleDown: return shuffle(down_lane(operands[1], kLane, helpers));
-      case Op::ShuffleXor: return shuffle(fmt::format("(uint)({} ^ {})", kLane, operands[1]));
-      case Op::Any: return fmt::format("sub_group_any((int){}) != 0", operands[0]);
-      case Op::All: return fmt::format("sub_group_all((int){}) != 0", operands[0]);
-      case Op::Ballot: return fmt::format("as_ulong(sub_group_ballot((int){}).xy)", operands[0]);
-      case Op::WarpAdd: return fmt::format("sub_group_reduce_add({})", value);
-      case Op::WarpMin: return fmt::format("sub_group_reduce_min({})", value);
-      default: return fmt::format("sub_group_reduce_max({})", value);
+      case Op::Shuffle:
+        return shuffle("(uint)" + operands[1]);
+      case Op::ShuffleUp:
+        return shuffle(up_lane(operands[1], kLane, helpers));
+      case Op::ShuffleDown:
+        return shuffle(down_lane(operands[1], kLane, helpers));
+      case Op::ShuffleXor:
+        return shuffle(fmt::format("(uint)({} ^ {})", kLane, operands[1]));
+      case Op::Any:
+        return fmt::format("sub_group_any((int){}) != 0", operands[0]);
+      case Op::All:
+        return fmt::format("sub_group_all((int){}) != 0", operands[0]);
+      case Op::Ballot:
+        return fmt::format("as_ulong(sub_group_ballot((int){}).xy)", operands[0]);
+      case Op::WarpAdd:
+        return fmt::format("sub_group_reduce_add({})", value);
+      case Op::WarpMin:
+        return fmt::format("sub_group_reduce_min({})", value);
+      default:
+        return fmt::format("sub_group_reduce_max({})", value);
     }
   }
 
   std::string load(const Place& place, Helpers&) const override {
     switch (place.type) {
-      case Scalar::Bool: return place.lvalue + " != 0";
+      case Scalar::Bool:
+        return place.lvalue + " != 0";
       case Scalar::F16:
         return fmt::format("vload_half(0, (const {}half*)&{})", address_space(place.space),
                            place.lvalue);
-      case Scalar::BF16: return fmt::format("as_float((uint){} << 16)", place.lvalue);
-      default: return place.lvalue;  // widens by C's rules
+      case Scalar::BF16:
+        return fmt::format("as_float((uint){} << 16)", place.lvalue);
+      default:
+        return place.lvalue;  // widens by C's rules
     }
   }
 
@@ -127,14 +154,16 @@ class OpenclDialect final : public Dialect {
       case Scalar::F16:
         return fmt::format("vstore_half_rte({}, 0, ({}half*)&{})", value,
                            address_space(place.space), place.lvalue);
-      case Scalar::BF16: return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
+      case Scalar::BF16:
+        return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
       case Scalar::Bool:
       case Scalar::I8:
       case Scalar::U8:
       case Scalar::I16:
       case Scalar::U16:
         return fmt::format("{} = ({}){}", place.lvalue, memory_type(place.type), value);
-      default: return fmt::format("{} = {}", place.lvalue, value);
+      default:
+        return fmt::format("{} = {}", place.lvalue, value);
     }
   }
 
@@ -174,8 +203,8 @@ class OpenclDialect final : public Dialect {
       extension("cl_khr_int64_extended_atomics");
     }
     if (features.warp) {
-      for (const char* name : {"cl_khr_subgroups", "cl_khr_subgroup_ballot",
-                               "cl_khr_subgroup_shuffle"}) {
+      for (const char* name :
+           {"cl_khr_subgroups", "cl_khr_subgroup_ballot", "cl_khr_subgroup_shuffle"}) {
         extension(name);
       }
     }
@@ -236,9 +265,12 @@ class OpenclDialect final : public Dialect {
  private:
   static std::string_view address_space(Space space) {
     switch (space) {
-      case Space::Global: return "global ";
-      case Space::Shared: return "local ";
-      default: return "";
+      case Space::Global:
+        return "global ";
+      case Space::Shared:
+        return "local ";
+      default:
+        return "";
     }
   }
 
@@ -268,15 +300,33 @@ class OpenclDialect final : public Dialect {
   static std::string atomic_function(Op op, Scalar type) {
     std::string_view verb;
     switch (op) {
-      case Op::AtomicAdd: verb = "add"; break;
-      case Op::AtomicSub: verb = "sub"; break;
-      case Op::AtomicExchange: verb = "xchg"; break;
-      case Op::AtomicMin: verb = "min"; break;
-      case Op::AtomicMax: verb = "max"; break;
-      case Op::AtomicAnd: verb = "and"; break;
-      case Op::AtomicOr: verb = "or"; break;
-      case Op::AtomicXor: verb = "xor"; break;
-      default: verb = "cmpxchg"; break;
+      case Op::AtomicAdd:
+        verb = "add";
+        break;
+      case Op::AtomicSub:
+        verb = "sub";
+        break;
+      case Op::AtomicExchange:
+        verb = "xchg";
+        break;
+      case Op::AtomicMin:
+        verb = "min";
+        break;
+      case Op::AtomicMax:
+        verb = "max";
+        break;
+      case Op::AtomicAnd:
+        verb = "and";
+        break;
+      case Op::AtomicOr:
+        verb = "or";
+        break;
+      case Op::AtomicXor:
+        verb = "xor";
+        break;
+      default:
+        verb = "cmpxchg";
+        break;
     }
     return fmt::format("{}_{}", ir::size_of(type) == 8 ? "atom" : "atomic", verb);
   }

@@ -157,22 +157,21 @@ class Printer {
       if (memory.space == Space::Global) continue;
       memories_[id] = names_.fresh(memory.name);
       if (memory.space == Space::Local || memory.count > 0) {
-        signature.prologue.push_back(dialect_.declare_array(memory.space, element_of(id).type,
-                                                            memories_[id], memory.count));
+        signature.prologue.push_back(
+            dialect_.declare_array(memory.space, element_of(id).type, memories_[id], memory.count));
         continue;
       }
       const std::string type = dialect_.in_space(memory.space, element_of(id).type);
-      signature.prologue.push_back(
-          fmt::format("{0}* {1} = ({0}*){2};", type, memories_[id],
-                      dialect_.declare_dynamic_shared(names_, signature)));
+      signature.prologue.push_back(fmt::format("{0}* {1} = ({0}*){2};", type, memories_[id],
+                                               dialect_.declare_dynamic_shared(names_, signature)));
     }
   }
 
   void declare_positions() {
     for (const auto& [op, axis] : scan_.positions) {
       const bool one = op == Op::LaneId || op == Op::WarpSize;
-      const std::string name = names_.fresh(
-          one ? std::string(ir::name(op)) : fmt::format("{}_{}", ir::name(op), "xyz"[axis]));
+      const std::string name = names_.fresh(one ? std::string(ir::name(op))
+                                                : fmt::format("{}_{}", ir::name(op), "xyz"[axis]));
       line(fmt::format("const {} {} = {};", dialect_.type(Scalar::I32), name,
                        dialect_.position(op, axis)));
       positions_[{op, axis}] = name;
@@ -211,9 +210,8 @@ class Printer {
   }
 
   std::string pointee(ir::MemoryId memory) const {
-    return dialect_.in_space(
-        kernel_.memories[memory].space,
-        (scan_.written[memory] ? "" : "const ") + element_of(memory).type);
+    return dialect_.in_space(kernel_.memories[memory].space,
+                             (scan_.written[memory] ? "" : "const ") + element_of(memory).type);
   }
 
   // Values.
@@ -229,12 +227,16 @@ class Printer {
   std::string value(ValueId id) const {
     const Node& node = kernel_.node(id);
     switch (node.op) {
-      case Op::Constant: return dialect_.constant(node.type, node.literal);
-      case Op::Param: return bound(node.index, kernel_.slot_of(node)).data;
+      case Op::Constant:
+        return dialect_.constant(node.type, node.literal);
+      case Op::Param:
+        return bound(node.index, kernel_.slot_of(node)).data;
       case Op::Length:
         return bound(kernel_.memories[node.memory].parameter, kernel_.slot_of(node)).length;
-      case Op::ForIndex: return values_[node.operands[0]];
-      default: break;
+      case Op::ForIndex:
+        return values_[node.operands[0]];
+      default:
+        break;
     }
     return ir::is_leaf(node.op) ? positions_.at({node.op, node.axis}) : values_[id];
   }
@@ -299,21 +301,32 @@ class Printer {
       return define(id, dialect_.atomic(node.op, place(node), texts, helpers_));
     }
     switch (node.op) {
-      case Op::Load: return define(id, dialect_.load(place(node), helpers_));
+      case Op::Load:
+        return define(id, dialect_.load(place(node), helpers_));
       case Op::Store:
         return line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
-      case Op::VarGet: return define(id, variables_.at(node.index));
+      case Op::VarGet:
+        return define(id, variables_.at(node.index));
       case Op::VarSet:
         return line(fmt::format("{} = {};", variables_.at(node.index), value(node.operands[0])));
-      case Op::If: return if_(node);
-      case Op::For: return for_(id, node);
-      case Op::While: return while_(node);
-      case Op::Switch: return switch_(node);
-      case Op::Break: return line("break;");
-      case Op::Continue: return line("continue;");
-      case Op::Return: return line("return;");
-      case Op::Barrier: return line(dialect_.barrier() + ";");
-      default: return line(dialect_.fence(node.axis == 1) + ";");
+      case Op::If:
+        return if_(node);
+      case Op::For:
+        return for_(id, node);
+      case Op::While:
+        return while_(node);
+      case Op::Switch:
+        return switch_(node);
+      case Op::Break:
+        return line("break;");
+      case Op::Continue:
+        return line("continue;");
+      case Op::Return:
+        return line("return;");
+      case Op::Barrier:
+        return line(dialect_.barrier() + ";");
+      default:
+        return line(dialect_.fence(node.axis == 1) + ";");
     }
   }
 

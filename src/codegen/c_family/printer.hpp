@@ -12,9 +12,9 @@
 namespace salvo::codegen::c_family {
 
 struct PrintOptions {
-  bool contraction = false;                       // the device compiler may contract
-  bool line_directives = false;                   // name the author's file and line
-  std::uint64_t may_alias = ~std::uint64_t{0};    // a bit per parameter; beyond 64: may
+  bool contraction = false;                     // the device compiler may contract
+  bool line_directives = false;                 // name the author's file and line
+  std::uint64_t may_alias = ~std::uint64_t{0};  // a bit per parameter; beyond 64: may
 };
 
 struct Printed {

@@ -101,9 +101,8 @@ class Scanner {
     if ((n.op == Op::VarGet || n.op == Op::VarSet) && n.index == variable) return true;
     return std::any_of(n.blocks.begin(), n.blocks.end(), [&](BlockId inner) {
       const auto& nodes = kernel_.block(inner).nodes;
-      return std::any_of(nodes.begin(), nodes.end(), [&](ValueId value) {
-        return touches(kernel_.node(value), variable);
-      });
+      return std::any_of(nodes.begin(), nodes.end(),
+                         [&](ValueId value) { return touches(kernel_.node(value), variable); });
     });
   }
 
@@ -114,7 +113,9 @@ class Scanner {
 
 }  // namespace
 
-Scan scan(const ir::Kernel& kernel) { return Scanner(kernel).run(); }
+Scan scan(const ir::Kernel& kernel) {
+  return Scanner(kernel).run();
+}
 
 std::vector<bool> reads_length(const ir::Kernel& kernel) {
   std::vector<bool> result(kernel.parameters.size(), false);

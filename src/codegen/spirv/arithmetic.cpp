@@ -13,8 +13,12 @@ namespace {
 
 using ir::Op;
 
-Scalar bits_of(Scalar type) { return ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32; }
-unsigned width(Scalar type) { return static_cast<unsigned>(ir::size_of(type)) * 8; }
+Scalar bits_of(Scalar type) {
+  return ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32;
+}
+unsigned width(Scalar type) {
+  return static_cast<unsigned>(ir::size_of(type)) * 8;
+}
 
 class Pure {
  public:
@@ -25,20 +29,32 @@ class Pure {
     const Op op = node_.op;
     if (ir::is_comparison(op)) return comparison();
     switch (op) {
-      case Op::Select: return m_.select(type_, in_[0], in_[1], in_[2]);
-      case Op::Cast: return cast();
-      case Op::Bitcast: return bitcast();
-      case Op::Clz: return clz();
-      case Op::Popcount: return popcount();
-      case Op::And: return logical(spv::OpBitwiseAnd, spv::OpLogicalAnd);
-      case Op::Or: return logical(spv::OpBitwiseOr, spv::OpLogicalOr);
-      case Op::Xor: return logical(spv::OpBitwiseXor, spv::OpLogicalNotEqual);
+      case Op::Select:
+        return m_.select(type_, in_[0], in_[1], in_[2]);
+      case Op::Cast:
+        return cast();
+      case Op::Bitcast:
+        return bitcast();
+      case Op::Clz:
+        return clz();
+      case Op::Popcount:
+        return popcount();
+      case Op::And:
+        return logical(spv::OpBitwiseAnd, spv::OpLogicalAnd);
+      case Op::Or:
+        return logical(spv::OpBitwiseOr, spv::OpLogicalOr);
+      case Op::Xor:
+        return logical(spv::OpBitwiseXor, spv::OpLogicalNotEqual);
       case Op::Not:
         return m_.emit(type_ == Scalar::Bool ? spv::OpLogicalNot : spv::OpNot, type_, {in_[0]});
-      case Op::IsNan: return is_nan(m_, from(), in_[0]);
-      case Op::IsInf: return is_inf();
-      case Op::Copysign: return copysign();
-      default: break;
+      case Op::IsNan:
+        return is_nan(m_, from(), in_[0]);
+      case Op::IsInf:
+        return is_inf();
+      case Op::Copysign:
+        return copysign();
+      default:
+        break;
     }
     if (ir::is_math(op)) return math(m_, node_, in_);
     return ir::is_float(type_) ? floating() : integer();
@@ -68,10 +84,12 @@ class Pure {
       case Op::Ne:
         if (type == Scalar::Bool) return binary(spv::OpLogicalNotEqual);
         return pick(spv::OpFUnordNotEqual, spv::OpINotEqual, spv::OpINotEqual);
-      case Op::Lt: return pick(spv::OpFOrdLessThan, spv::OpSLessThan, spv::OpULessThan);
+      case Op::Lt:
+        return pick(spv::OpFOrdLessThan, spv::OpSLessThan, spv::OpULessThan);
       case Op::Le:
         return pick(spv::OpFOrdLessThanEqual, spv::OpSLessThanEqual, spv::OpULessThanEqual);
-      case Op::Gt: return pick(spv::OpFOrdGreaterThan, spv::OpSGreaterThan, spv::OpUGreaterThan);
+      case Op::Gt:
+        return pick(spv::OpFOrdGreaterThan, spv::OpSGreaterThan, spv::OpUGreaterThan);
       default:
         return pick(spv::OpFOrdGreaterThanEqual, spv::OpSGreaterThanEqual,
                     spv::OpUGreaterThanEqual);
@@ -82,24 +100,32 @@ class Pure {
 
   Id floating() {
     switch (node_.op) {
-      case Op::Add: return binary(spv::OpFAdd);
-      case Op::Sub: return binary(spv::OpFSub);
-      case Op::Mul: return multiply();
-      case Op::Div: return divide_floats();
-      case Op::Neg: return m_.emit(spv::OpFNegate, type_, {in_[0]});
-      case Op::Abs: return m_.glsl(GLSLstd450FAbs, type_, {in_[0]});
-      case Op::Min: return extremum(m_, type_, false, in_[0], in_[1]);
-      case Op::Max: return extremum(m_, type_, true, in_[0], in_[1]);
-      default: return fma();
+      case Op::Add:
+        return binary(spv::OpFAdd);
+      case Op::Sub:
+        return binary(spv::OpFSub);
+      case Op::Mul:
+        return multiply();
+      case Op::Div:
+        return divide_floats();
+      case Op::Neg:
+        return m_.emit(spv::OpFNegate, type_, {in_[0]});
+      case Op::Abs:
+        return m_.glsl(GLSLstd450FAbs, type_, {in_[0]});
+      case Op::Min:
+        return extremum(m_, type_, false, in_[0], in_[1]);
+      case Op::Max:
+        return extremum(m_, type_, true, in_[0], in_[1]);
+      default:
+        return fma();
     }
   }
 
   std::optional<double> float_constant(int i) const {
     const ir::Node& node = operand(i);
     if (node.op != Op::Constant) return std::nullopt;
-    return type_ == Scalar::F32
-               ? std::bit_cast<float>(static_cast<std::uint32_t>(node.literal))
-               : std::bit_cast<double>(node.literal);
+    return type_ == Scalar::F32 ? std::bit_cast<float>(static_cast<std::uint32_t>(node.literal))
+                                : std::bit_cast<double>(node.literal);
   }
 
   /// By a small power of two it is repeated addition: some compilers contract the multiplication
@@ -151,8 +177,9 @@ class Pure {
 
     const Id bits = m_.bitcast(Scalar::U64, sum);
     const Id one = m_.constant(Scalar::U64, 1);
-    const Id odd = m_.emit(spv::OpINotEqual, Scalar::Bool,
-                           {m_.emit(spv::OpBitwiseAnd, Scalar::U64, {bits, one}), zero(Scalar::U64)});
+    const Id odd =
+        m_.emit(spv::OpINotEqual, Scalar::Bool,
+                {m_.emit(spv::OpBitwiseAnd, Scalar::U64, {bits, one}), zero(Scalar::U64)});
     const Id lost = m_.emit(spv::OpFUnordNotEqual, Scalar::Bool, {error, m_.f(kWide, 0)});
     // An infinite or NaN sum has a NaN error: it stays as it is.
     const Id finite = m_.emit(spv::OpFOrdEqual, Scalar::Bool, {error, error});
@@ -162,10 +189,9 @@ class Pure {
     const Id outward = m_.emit(spv::OpLogicalNotEqual, Scalar::Bool, {positive, negative_sum});
     const Id next = m_.select(Scalar::U64, outward, m_.emit(spv::OpIAdd, Scalar::U64, {bits, one}),
                               m_.emit(spv::OpISub, Scalar::U64, {bits, one}));
-    const Id adjust = m_.emit(
-        spv::OpLogicalAnd, Scalar::Bool,
-        {m_.emit(spv::OpLogicalAnd, Scalar::Bool, {lost, finite}),
-         m_.emit(spv::OpLogicalNot, Scalar::Bool, {odd})});
+    const Id adjust = m_.emit(spv::OpLogicalAnd, Scalar::Bool,
+                              {m_.emit(spv::OpLogicalAnd, Scalar::Bool, {lost, finite}),
+                               m_.emit(spv::OpLogicalNot, Scalar::Bool, {odd})});
     const Id rounded = m_.bitcast(kWide, m_.select(Scalar::U64, adjust, next, bits));
     return m_.emit(spv::OpFConvert, Scalar::F32, {rounded});
   }
@@ -179,8 +205,8 @@ class Pure {
   Id copysign() {
     const Scalar bits = bits_of(type_);
     const std::uint64_t sign = std::uint64_t{1} << (width(type_) - 1);
-    const Id of = m_.emit(spv::OpBitwiseAnd, bits,
-                          {m_.bitcast(bits, in_[1]), m_.constant(bits, sign)});
+    const Id of =
+        m_.emit(spv::OpBitwiseAnd, bits, {m_.bitcast(bits, in_[1]), m_.constant(bits, sign)});
     return m_.bitcast(type_, m_.emit(spv::OpBitwiseOr, bits, {magnitude_bits(type_, in_[0]), of}));
   }
 
@@ -199,24 +225,33 @@ class Pure {
   Id integer() {
     const bool is_signed = ir::is_signed(type_);
     switch (node_.op) {
-      case Op::Add: return binary(spv::OpIAdd);
-      case Op::Sub: return binary(spv::OpISub);
-      case Op::Mul: return binary(spv::OpIMul);
-      case Op::Div: return divide(false);
-      case Op::Rem: return divide(true);
-      case Op::Neg: return m_.emit(spv::OpISub, type_, {zero(type_), in_[0]});
+      case Op::Add:
+        return binary(spv::OpIAdd);
+      case Op::Sub:
+        return binary(spv::OpISub);
+      case Op::Mul:
+        return binary(spv::OpIMul);
+      case Op::Div:
+        return divide(false);
+      case Op::Rem:
+        return divide(true);
+      case Op::Neg:
+        return m_.emit(spv::OpISub, type_, {zero(type_), in_[0]});
       case Op::Abs:
         if (!is_signed) return in_[0];
-        return m_.select(type_,
-                         m_.emit(spv::OpSLessThan, Scalar::Bool, {in_[0], zero(type_)}),
+        return m_.select(type_, m_.emit(spv::OpSLessThan, Scalar::Bool, {in_[0], zero(type_)}),
                          m_.emit(spv::OpISub, type_, {zero(type_), in_[0]}), in_[0]);
-      case Op::Min: return extremum(m_, type_, false, in_[0], in_[1]);
-      case Op::Max: return extremum(m_, type_, true, in_[0], in_[1]);
-      case Op::Shl: return m_.emit(spv::OpShiftLeftLogical, type_, {in_[0], shift_count()});
+      case Op::Min:
+        return extremum(m_, type_, false, in_[0], in_[1]);
+      case Op::Max:
+        return extremum(m_, type_, true, in_[0], in_[1]);
+      case Op::Shl:
+        return m_.emit(spv::OpShiftLeftLogical, type_, {in_[0], shift_count()});
       case Op::Shr:
         if (is_signed) return m_.emit(spv::OpShiftRightArithmetic, type_, {in_[0], shift_count()});
         [[fallthrough]];
-      default: return m_.emit(spv::OpShiftRightLogical, type_, {in_[0], shift_count()});
+      default:
+        return m_.emit(spv::OpShiftRightLogical, type_, {in_[0], shift_count()});
     }
   }
 
@@ -230,7 +265,8 @@ class Pure {
     const bool is_signed = ir::is_signed(type_);
     const std::uint64_t all = width(type_) == 64 ? ~std::uint64_t{0} : 0xffffffff;
     const ir::Node& by = operand(1);
-    if (by.op == Op::Constant && (by.literal & all) != 0 && !(is_signed && (by.literal & all) == all)) {
+    if (by.op == Op::Constant && (by.literal & all) != 0 &&
+        !(is_signed && (by.literal & all) == all)) {
       return quotient(in_[1], remainder);
     }
     const Id one = m_.constant(type_, 1);
@@ -266,7 +302,8 @@ class Pure {
 
   Id clz32(Id a) {
     // The highest set bit of 0 is numbered -1.
-    return m_.emit(spv::OpISub, Scalar::U32, {m_.u32(31), m_.glsl(GLSLstd450FindUMsb, Scalar::U32, {a})});
+    return m_.emit(spv::OpISub, Scalar::U32,
+                   {m_.u32(31), m_.glsl(GLSLstd450FindUMsb, Scalar::U32, {a})});
   }
 
   Id clz() {
@@ -280,8 +317,8 @@ class Pure {
   Id popcount() {
     const auto count = [&](Id a) { return m_.emit(spv::OpBitCount, Scalar::U32, {a}); };
     if (width(type_) == 32) return count(in_[0]);
-    const Id both = m_.emit(spv::OpIAdd, Scalar::U32,
-                            {count(low_half(in_[0])), count(high_half(in_[0]))});
+    const Id both =
+        m_.emit(spv::OpIAdd, Scalar::U32, {count(low_half(in_[0])), count(high_half(in_[0]))});
     return m_.emit(spv::OpUConvert, type_, {both});
   }
 
@@ -320,12 +357,13 @@ class Pure {
     const bool is_signed = ir::is_signed(type_);
     const unsigned bits = width(type_);
     const double beyond = std::ldexp(1.0, static_cast<int>(bits) - (is_signed ? 1 : 0));
-    const std::uint64_t highest = (bits == 64 ? ~std::uint64_t{0} : 0xffffffff) >> (is_signed ? 1 : 0);
+    const std::uint64_t highest =
+        (bits == 64 ? ~std::uint64_t{0} : 0xffffffff) >> (is_signed ? 1 : 0);
     const std::uint64_t lowest = is_signed ? highest + 1 : 0;
     const Id a = in_[0];
     const Id above = m_.emit(spv::OpFOrdGreaterThanEqual, Scalar::Bool, {a, m_.f(source, beyond)});
-    const Id below = m_.emit(spv::OpFOrdLessThan, Scalar::Bool,
-                             {a, m_.f(source, is_signed ? -beyond : 0)});
+    const Id below =
+        m_.emit(spv::OpFOrdLessThan, Scalar::Bool, {a, m_.f(source, is_signed ? -beyond : 0)});
     const Id nan = is_nan(m_, source, a);
     const Id outside = m_.emit(spv::OpLogicalOr, Scalar::Bool,
                                {m_.emit(spv::OpLogicalOr, Scalar::Bool, {above, below}), nan});

@@ -13,18 +13,28 @@ using ir::Op;
 
 spv::Op instruction_of(Op op, bool is_signed) {
   switch (op) {
-    case Op::AtomicAdd: return spv::OpAtomicIAdd;
-    case Op::AtomicSub: return spv::OpAtomicISub;
-    case Op::AtomicExchange: return spv::OpAtomicExchange;
-    case Op::AtomicMin: return is_signed ? spv::OpAtomicSMin : spv::OpAtomicUMin;
-    case Op::AtomicMax: return is_signed ? spv::OpAtomicSMax : spv::OpAtomicUMax;
-    case Op::AtomicAnd: return spv::OpAtomicAnd;
-    case Op::AtomicOr: return spv::OpAtomicOr;
-    default: return spv::OpAtomicXor;
+    case Op::AtomicAdd:
+      return spv::OpAtomicIAdd;
+    case Op::AtomicSub:
+      return spv::OpAtomicISub;
+    case Op::AtomicExchange:
+      return spv::OpAtomicExchange;
+    case Op::AtomicMin:
+      return is_signed ? spv::OpAtomicSMin : spv::OpAtomicUMin;
+    case Op::AtomicMax:
+      return is_signed ? spv::OpAtomicSMax : spv::OpAtomicUMax;
+    case Op::AtomicAnd:
+      return spv::OpAtomicAnd;
+    case Op::AtomicOr:
+      return spv::OpAtomicOr;
+    default:
+      return spv::OpAtomicXor;
   }
 }
 
-Scalar word(unsigned bits) { return bits == 64 ? Scalar::U64 : Scalar::U32; }
+Scalar word(unsigned bits) {
+  return bits == 64 ? Scalar::U64 : Scalar::U32;
+}
 
 }  // namespace
 
@@ -44,8 +54,8 @@ Id Memories::atomic(const ir::Node& node, Id index, std::span<const Id> operands
   const Leaf at = leaf(node, index);
   const Scalar type = m_.kernel().field_of(node).type;
   if (node.op == Op::AtomicCompareExchange) {
-    return decode(m_, type, exchange(at, encode(m_, type, operands[0]),
-                                     encode(m_, type, operands[1])));
+    return decode(m_, type,
+                  exchange(at, encode(m_, type, operands[0]), encode(m_, type, operands[1])));
   }
   const bool by_bits = node.op == Op::AtomicExchange;
   if (ir::is_float(type) && !by_bits) return float_loop(node, at, operands[0]);
@@ -74,14 +84,15 @@ Id Memories::float_loop(const ir::Node& node, const Leaf& at, Id operand) {
       at.storage == spv::StorageClassPhysicalStorageBufferEXT) {
     m_.addCapability(spv::CapabilityAtomicFloat32AddEXT);
     m_.addExtension("SPV_EXT_shader_atomic_float_add");
-    return m_.emit(spv::OpAtomicFAddEXT, type,
-                   {m_.emit_typed(spv::OpBitcast, m_.makePointer(at.storage, m_.type(type)),
-                                  {at.pointer}),
-                    m_.u32(spv::ScopeQueueFamily), m_.u32(spv::MemorySemanticsMaskNone), operand});
+    return m_.emit(
+        spv::OpAtomicFAddEXT, type,
+        {m_.emit_typed(spv::OpBitcast, m_.makePointer(at.storage, m_.type(type)), {at.pointer}),
+         m_.u32(spv::ScopeQueueFamily), m_.u32(spv::MemorySemanticsMaskNone), operand});
   }
   const Id seen = m_.createVariable(spv::NoPrecision, spv::StorageClassFunction, m_.type(bits));
-  const Id first = m_.emit(spv::OpAtomicLoad, bits, {at.pointer, m_.u32(spv::ScopeQueueFamily),
-                                                     m_.u32(spv::MemorySemanticsMaskNone)});
+  const Id first =
+      m_.emit(spv::OpAtomicLoad, bits,
+              {at.pointer, m_.u32(spv::ScopeQueueFamily), m_.u32(spv::MemorySemanticsMaskNone)});
   m_.createStore(first, seen);
   spv::Block& header = m_.new_block();
   spv::Block& body = m_.new_block();
@@ -96,13 +107,20 @@ Id Memories::float_loop(const ir::Node& node, const Leaf& at, Id operand) {
   const Id was = m_.bitcast(type, was_bits);
   Id now = 0;
   switch (node.op) {
-    case Op::AtomicAdd: now = m_.emit(spv::OpFAdd, type, {was, operand}); break;
-    case Op::AtomicSub: now = m_.emit(spv::OpFSub, type, {was, operand}); break;
-    case Op::AtomicMin: now = extremum(m_, type, false, was, operand); break;
-    case Op::AtomicMax: now = extremum(m_, type, true, was, operand); break;
+    case Op::AtomicAdd:
+      now = m_.emit(spv::OpFAdd, type, {was, operand});
+      break;
+    case Op::AtomicSub:
+      now = m_.emit(spv::OpFSub, type, {was, operand});
+      break;
+    case Op::AtomicMin:
+      now = extremum(m_, type, false, was, operand);
+      break;
+    case Op::AtomicMax:
+      now = extremum(m_, type, true, was, operand);
+      break;
     default:
-      unsupported(m_.kernel(),
-                  fmt::format("{} on {} elements", ir::name(node.op), ir::name(type)));
+      unsupported(m_.kernel(), fmt::format("{} on {} elements", ir::name(node.op), ir::name(type)));
   }
   const Id found = exchange(at, was_bits, m_.bitcast(bits, now));
   m_.createStore(found, seen);

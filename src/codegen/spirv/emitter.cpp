@@ -108,18 +108,23 @@ class Emitter {
     switch (op) {
       case Op::ThreadIdx:
         return built_in3(spv::BuiltInLocalInvocationId, "thread_idx", axis);
-      case Op::BlockIdx: return built_in3(spv::BuiltInWorkgroupId, "block_idx", axis);
-      case Op::BlockDim: return block_dim(axis);
-      case Op::GridDim: return built_in3(spv::BuiltInNumWorkgroups, "grid_dim", axis);
+      case Op::BlockIdx:
+        return built_in3(spv::BuiltInWorkgroupId, "block_idx", axis);
+      case Op::BlockDim:
+        return block_dim(axis);
+      case Op::GridDim:
+        return built_in3(spv::BuiltInNumWorkgroups, "grid_dim", axis);
       case Op::GlobalIdx: {
-        const Id start = m_.emit(
-            spv::OpIMul, Scalar::U32,
-            {built_in3(spv::BuiltInWorkgroupId, "block_idx", axis), block_dim(axis)});
+        const Id start =
+            m_.emit(spv::OpIMul, Scalar::U32,
+                    {built_in3(spv::BuiltInWorkgroupId, "block_idx", axis), block_dim(axis)});
         return m_.emit(spv::OpIAdd, Scalar::U32,
                        {start, built_in3(spv::BuiltInLocalInvocationId, "thread_idx", axis)});
       }
-      case Op::LaneId: return warp_.lane();
-      default: return warp_.size();
+      case Op::LaneId:
+        return warp_.lane();
+      default:
+        return warp_.size();
     }
   }
 
@@ -181,11 +186,16 @@ class Emitter {
   Id value(ValueId id) {
     const Node& node = kernel_.node(id);
     switch (node.op) {
-      case Op::Constant: return m_.constant(node.type, node.literal);
-      case Op::Param: return fetched(node).base;
-      case Op::Length: return fetched(node).length;
-      case Op::ForIndex: return values_[node.operands[0]];
-      default: break;
+      case Op::Constant:
+        return m_.constant(node.type, node.literal);
+      case Op::Param:
+        return fetched(node).base;
+      case Op::Length:
+        return fetched(node).length;
+      case Op::ForIndex:
+        return values_[node.operands[0]];
+      default:
+        break;
     }
     return ir::is_leaf(node.op) ? positions_.at({node.op, node.axis}) : values_[id];
   }
@@ -221,31 +231,41 @@ class Emitter {
       return define(id, memories_.atomic(node, in[0], std::span(in).subspan(1)));
     }
     switch (node.op) {
-      case Op::Load: return define(id, memories_.load(node, value(node.operands[0])));
+      case Op::Load:
+        return define(id, memories_.load(node, value(node.operands[0])));
       case Op::Store:
         return memories_.store(node, value(node.operands[0]), value(node.operands[1]));
       case Op::VarGet:
         return define(id, m_.createLoad(variables_[node.index], spv::NoPrecision));
-      case Op::VarSet: return m_.createStore(value(node.operands[0]), variables_[node.index]);
-      case Op::If: return if_(node);
-      case Op::For: return for_(id, node);
-      case Op::While: return while_(node);
-      case Op::Switch: return switch_(node);
-      case Op::Break: return m_.branch(loops_.back().merge);
-      case Op::Continue: return m_.branch(loops_.back().next);
-      case Op::Return: return m_.end();
+      case Op::VarSet:
+        return m_.createStore(value(node.operands[0]), variables_[node.index]);
+      case Op::If:
+        return if_(node);
+      case Op::For:
+        return for_(id, node);
+      case Op::While:
+        return while_(node);
+      case Op::Switch:
+        return switch_(node);
+      case Op::Break:
+        return m_.branch(loops_.back().merge);
+      case Op::Continue:
+        return m_.branch(loops_.back().next);
+      case Op::Return:
+        return m_.end();
       case Op::Barrier:
         return m_.createControlBarrier(spv::ScopeWorkgroup, spv::ScopeWorkgroup, kOrders);
       default:
-        return m_.createMemoryBarrier(
-            node.axis == 1 ? spv::ScopeQueueFamily : spv::ScopeWorkgroup, kOrders);
+        return m_.createMemoryBarrier(node.axis == 1 ? spv::ScopeQueueFamily : spv::ScopeWorkgroup,
+                                      kOrders);
     }
   }
 
   void if_(const Node& node) {
     const bool has_else = node.blocks.size() > 1 && !kernel_.block(node.blocks[1]).nodes.empty();
-    selection(value(node.operands[0]), [&] { block(node.blocks[0]); },
-              has_else ? std::function<void()>([&] { block(node.blocks[1]); }) : nullptr);
+    selection(
+        value(node.operands[0]), [&] { block(node.blocks[0]); },
+        has_else ? std::function<void()>([&] { block(node.blocks[1]); }) : nullptr);
   }
 
   void selection(Id condition, const std::function<void()>& yes, const std::function<void()>& no) {
@@ -271,7 +291,8 @@ class Emitter {
     const Scalar type = kernel_.node(node.operands[0]).type;
     const Id label = m_.constant(type, static_cast<std::uint64_t>(node.cases[first]));
     const Id taken = m_.emit(spv::OpIEqual, Scalar::Bool, {value(node.operands[0]), label});
-    selection(taken, [&] { block(node.blocks[first]); }, [&] { switch_(node, first + 1); });
+    selection(
+        taken, [&] { block(node.blocks[first]); }, [&] { switch_(node, first + 1); });
   }
 
   static unsigned loop_control(const Node& node) {
@@ -371,9 +392,8 @@ class Emitter {
 }  // namespace
 
 Emitted emit(const ir::Kernel& kernel, const Options& options) {
-  const bool expand = std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](const Node& node) {
-    return passes::expands(kernel, node);
-  });
+  const bool expand = std::any_of(kernel.nodes.begin(), kernel.nodes.end(),
+                                  [&](const Node& node) { return passes::expands(kernel, node); });
   if (!expand) return Emitter(kernel, options).run();
   const ir::Kernel expanded = passes::expand_math_plain(kernel);
   return Emitter(expanded, options).run();

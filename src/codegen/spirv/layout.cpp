@@ -5,7 +5,9 @@
 namespace salvo::codegen::spirv {
 namespace {
 
-std::uint32_t aligned(std::uint32_t offset, std::uint32_t to) { return (offset + to - 1) / to * to; }
+std::uint32_t aligned(std::uint32_t offset, std::uint32_t to) {
+  return (offset + to - 1) / to * to;
+}
 
 /// Gives every value its offset, from `at` on, and returns the end. 8-byte scalars come before
 /// smaller ones, so that aligning them costs at most once.

@@ -11,11 +11,16 @@ using ir::Op;
 
 GLSLstd450 function_of(Op op) {
   switch (op) {
-    case Op::Sqrt: return GLSLstd450Sqrt;
-    case Op::Floor: return GLSLstd450Floor;
-    case Op::Ceil: return GLSLstd450Ceil;
-    case Op::Trunc: return GLSLstd450Trunc;
-    default: return GLSLstd450Bad;
+    case Op::Sqrt:
+      return GLSLstd450Sqrt;
+    case Op::Floor:
+      return GLSLstd450Floor;
+    case Op::Ceil:
+      return GLSLstd450Ceil;
+    case Op::Trunc:
+      return GLSLstd450Trunc;
+    default:
+      return GLSLstd450Bad;
   }
 }
 

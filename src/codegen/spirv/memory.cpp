@@ -44,8 +44,8 @@ void Memories::store(const ir::Node& node, Id index, Id value) {
     bits = m_.emit_typed(spv::OpUConvert, m_.integer(at.bits), {bits});
   } else if (at.storage == spv::StorageClassFunction && stored_bits(type) < 32) {
     // A local array holds whole words, but the value as it would be read back from memory.
-    bits = m_.emit(spv::OpBitFieldUExtract, Scalar::U32,
-                   {bits, m_.u32(0), m_.u32(stored_bits(type))});
+    bits =
+        m_.emit(spv::OpBitFieldUExtract, Scalar::U32, {bits, m_.u32(0), m_.u32(stored_bits(type))});
   }
   write(at, at.pointer, bits);
 }
@@ -96,8 +96,8 @@ Memories::Leaf Memories::span_leaf(const ir::Node& node, Id index) {
   at.bits = stored_bits(field.type);
   at.storage = spv::StorageClassPhysicalStorageBufferEXT;
   // Of a packed record's leaf no more is known than what size and offset have in common.
-  at.alignment = std::min<std::uint32_t>(
-      at.bits / 8, 1u << std::countr_zero(element.size | field.offset | 16u));
+  at.alignment = std::min<std::uint32_t>(at.bits / 8,
+                                         1u << std::countr_zero(element.size | field.offset | 16u));
   allow_small(at);
   const Id address =
       m_.emit(spv::OpIAdd, Scalar::U64, {base_(node), offset_of(node, index, Scalar::U64)});
@@ -143,7 +143,7 @@ Memories::Leaf Memories::array_leaf(const ir::Node& node, Id index) {
   at.bits = stored_bits(m_.kernel().field_of(node).type);
   if (!shared) at.bits = std::max(at.bits, 32u);
   allow_small(at);
-  at.pointer = 
+  at.pointer =
       m_.part_of(at.storage, array_of(node.memory, node.field), m_.integer(at.bits), {index});
   return at;
 }

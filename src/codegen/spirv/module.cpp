@@ -18,8 +18,10 @@ bool is_float_arithmetic(spv::Op op) {
     case spv::OpFSub:
     case spv::OpFMul:
     case spv::OpFDiv:
-    case spv::OpFNegate: return true;
-    default: return false;
+    case spv::OpFNegate:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -51,26 +53,35 @@ void Module::require_f64() {
 
 Id Module::type(Scalar type) {
   switch (type) {
-    case Scalar::Bool: return makeBoolType();
+    case Scalar::Bool:
+      return makeBoolType();
     case Scalar::I64:
-    case Scalar::U64: return makeUintType(64);
-    case Scalar::F32: return makeFloatType(32);
-    case Scalar::F64: require_f64(); return makeFloatType(64);
-    default: return makeUintType(32);
+    case Scalar::U64:
+      return makeUintType(64);
+    case Scalar::F32:
+      return makeFloatType(32);
+    case Scalar::F64:
+      require_f64();
+      return makeFloatType(64);
+    default:
+      return makeUintType(32);
   }
 }
 
 Id Module::constant(Scalar type, std::uint64_t bits) {
   switch (type) {
-    case Scalar::Bool: return makeBoolConstant(bits != 0);
+    case Scalar::Bool:
+      return makeBoolConstant(bits != 0);
     case Scalar::I64:
-    case Scalar::U64: return makeUint64Constant(bits);
+    case Scalar::U64:
+      return makeUint64Constant(bits);
     case Scalar::F32:
       return makeFloatConstant(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     case Scalar::F64:
       require_f64();
       return makeDoubleConstant(std::bit_cast<double>(bits));
-    default: return makeUintConstant(static_cast<std::uint32_t>(bits));
+    default:
+      return makeUintConstant(static_cast<std::uint32_t>(bits));
   }
 }
 

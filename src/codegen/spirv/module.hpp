@@ -15,8 +15,8 @@
 
 namespace salvo::codegen::spirv {
 
-using spv::Id;
 using ir::Scalar;
+using spv::Id;
 
 /// Throws Errc::unsupported in the words of this target.
 [[noreturn]] void unsupported(const ir::Kernel& kernel, std::string message);

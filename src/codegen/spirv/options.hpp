@@ -8,8 +8,8 @@ namespace salvo::codegen::spirv {
 
 /// Floating-point behaviour of one width that a device lets a module ask for.
 struct FloatControls {
-  bool denormals = false;           // keeps denormal values
-  bool signed_zero_inf_nan = false; // respects -0, infinities and NaN
+  bool denormals = false;            // keeps denormal values
+  bool signed_zero_inf_nan = false;  // respects -0, infinities and NaN
   bool round_to_even = false;
 };
 
@@ -23,8 +23,8 @@ struct Options {
   /// Division and square root of f32 are correctly rounded. Where not, they are computed in f64.
   bool exact_divide_sqrt = false;
   std::uint32_t warp_size = 32;
-  bool small_global = true;   // 8- and 16-bit elements in spans
-  bool small_shared = true;   // and in shared memory
+  bool small_global = true;    // 8- and 16-bit elements in spans
+  bool small_shared = true;    // and in shared memory
   bool float_atomics = false;  // add on f32 in global memory is one instruction
   bool contraction = false;    // mode `device` of W50
 };

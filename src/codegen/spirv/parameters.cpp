@@ -57,9 +57,9 @@ void Parameters::declare(Block& block, const char* name) {
 Id Parameters::load(const Block& block, const Member& member, Id slot) {
   const Id index = m_.u32(static_cast<std::uint32_t>(member.index));
   const Id first = slot == 0 ? m_.u32(0) : slot;
-  const Id pointer =
-      member.is_array ? m_.part_of(block.storage, block.variable, member.type, {index, first})
-                      : m_.part_of(block.storage, block.variable, member.type, {index});
+  const Id pointer = member.is_array
+                         ? m_.part_of(block.storage, block.variable, member.type, {index, first})
+                         : m_.part_of(block.storage, block.variable, member.type, {index});
   return m_.createLoad(pointer, spv::NoPrecision);
 }
 

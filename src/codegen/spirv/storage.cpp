@@ -63,9 +63,9 @@ Id from_f16(Module& m, Id bits) {
   const Id normal = w.add(shifted, w.k(0x38000000));
   const Id special = w.add(shifted, w.k(0x70000000));
   // A denormal is its mantissa times 2^-24, and both the integer and the product are exact.
-  const Id scaled = m.emit(spv::OpFMul, Scalar::F32,
-                           {m.emit(spv::OpConvertUToF, Scalar::F32, {magnitude}),
-                            m.constant(Scalar::F32, 0x33800000)});
+  const Id scaled = m.emit(
+      spv::OpFMul, Scalar::F32,
+      {m.emit(spv::OpConvertUToF, Scalar::F32, {magnitude}), m.constant(Scalar::F32, 0x33800000)});
   const Id denormal = m.bitcast(Scalar::U32, scaled);
   const Id finite = w.select(w.less(magnitude, w.k(0x400)), denormal, normal);
   const Id value = w.select(w.less(w.k(0x7bff), magnitude), special, finite);
@@ -82,16 +82,24 @@ Id to_bf16(Module& m, Id value) {
 
 }  // namespace
 
-unsigned stored_bits(Scalar type) { return static_cast<unsigned>(ir::size_of(type)) * 8; }
+unsigned stored_bits(Scalar type) {
+  return static_cast<unsigned>(ir::size_of(type)) * 8;
+}
 
 Id encode(Module& m, Scalar type, Id value) {
   switch (type) {
-    case Scalar::Bool: return m.select(Scalar::U32, value, m.u32(1), m.u32(0));
-    case Scalar::F16: return to_f16(m, value);
-    case Scalar::BF16: return to_bf16(m, value);
-    case Scalar::F32: return m.bitcast(Scalar::U32, value);
-    case Scalar::F64: return m.bitcast(Scalar::U64, value);
-    default: return value;
+    case Scalar::Bool:
+      return m.select(Scalar::U32, value, m.u32(1), m.u32(0));
+    case Scalar::F16:
+      return to_f16(m, value);
+    case Scalar::BF16:
+      return to_bf16(m, value);
+    case Scalar::F32:
+      return m.bitcast(Scalar::U32, value);
+    case Scalar::F64:
+      return m.bitcast(Scalar::U64, value);
+    default:
+      return value;
   }
 }
 
@@ -100,15 +108,23 @@ Id decode(Module& m, Scalar type, Id bits) {
     return m.emit(spv::OpBitFieldSExtract, Scalar::I32, {bits, m.u32(0), m.u32(width)});
   };
   switch (type) {
-    case Scalar::Bool: return m.emit(spv::OpINotEqual, Scalar::Bool, {bits, m.u32(0)});
-    case Scalar::I8: return sign_extend(8);
-    case Scalar::I16: return sign_extend(16);
-    case Scalar::F16: return from_f16(m, bits);
+    case Scalar::Bool:
+      return m.emit(spv::OpINotEqual, Scalar::Bool, {bits, m.u32(0)});
+    case Scalar::I8:
+      return sign_extend(8);
+    case Scalar::I16:
+      return sign_extend(16);
+    case Scalar::F16:
+      return from_f16(m, bits);
     case Scalar::BF16:
-      return m.bitcast(Scalar::F32, m.emit(spv::OpShiftLeftLogical, Scalar::U32, {bits, m.u32(16)}));
-    case Scalar::F32: return m.bitcast(Scalar::F32, bits);
-    case Scalar::F64: return m.bitcast(Scalar::F64, bits);
-    default: return bits;
+      return m.bitcast(Scalar::F32,
+                       m.emit(spv::OpShiftLeftLogical, Scalar::U32, {bits, m.u32(16)}));
+    case Scalar::F32:
+      return m.bitcast(Scalar::F32, bits);
+    case Scalar::F64:
+      return m.bitcast(Scalar::F64, bits);
+    default:
+      return bits;
   }
 }
 

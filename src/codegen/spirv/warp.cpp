@@ -29,11 +29,14 @@ Id Warp::emit(const ir::Node& node, std::span<const Id> in) {
     case Op::All:
       m_.addCapability(spv::CapabilityGroupNonUniformVote);
       return m_.emit(spv::OpGroupNonUniformAll, Scalar::Bool, {scope, in[0]});
-    case Op::Ballot: return ballot(in[0]);
+    case Op::Ballot:
+      return ballot(in[0]);
     case Op::WarpAdd:
     case Op::WarpMin:
-    case Op::WarpMax: return reduce(node, in[0]);
-    default: return shuffle(node, in);
+    case Op::WarpMax:
+      return reduce(node, in[0]);
+    default:
+      return shuffle(node, in);
   }
 }
 
@@ -55,7 +58,9 @@ Id Warp::shuffle(const ir::Node& node, std::span<const Id> in) {
   const auto add = [&](spv::Op op, Id a, Id b) { return m_.emit(op, Scalar::U32, {a, b}); };
   Id source = in[1];
   switch (node.op) {
-    case Op::ShuffleXor: source = add(spv::OpBitwiseXor, lane(), in[1]); break;
+    case Op::ShuffleXor:
+      source = add(spv::OpBitwiseXor, lane(), in[1]);
+      break;
     case Op::ShuffleUp: {  // a lane that has nobody below it keeps its own value
       const Id mine = lane();
       const Id out = m_.emit(spv::OpUGreaterThan, Scalar::Bool, {in[1], mine});
@@ -69,7 +74,8 @@ Id Warp::shuffle(const ir::Node& node, std::span<const Id> in) {
       source = m_.select(Scalar::U32, out, mine, add(spv::OpIAdd, mine, in[1]));
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return m_.emit(spv::OpGroupNonUniformShuffle, node.type,
                  {m_.u32(spv::ScopeSubgroup), in[0], source});
