@@ -5,39 +5,21 @@
 #include <fmt/format.h>
 
 namespace salvo::codegen::spirv {
-namespace {
 
 using ir::Op;
 
-GLSLstd450 function_of(Op op) {
-  switch (op) {
-    case Op::Sqrt:
-      return GLSLstd450Sqrt;
-    case Op::Floor:
-      return GLSLstd450Floor;
-    case Op::Ceil:
-      return GLSLstd450Ceil;
-    case Op::Trunc:
-      return GLSLstd450Trunc;
-    default:
-      return GLSLstd450Bad;
-  }
-}
-
-}  // namespace
-
 Id math(Module& m, const ir::Node& node, std::span<const Id> in) {
-  const GLSLstd450 function = function_of(node.op);
-  if (function == GLSLstd450Bad) {
-    unsupported(m.kernel(), fmt::format("{} on {}", ir::name(node.op), ir::name(node.type)));
+  if (extended_instruction(m.options().flavour, node.op) < 0) {
+    m.unsupported(fmt::format("{} on {}", ir::name(node.op), ir::name(node.type)));
   }
-  if (function == GLSLstd450Sqrt && node.type == Scalar::F32 && !m.options().exact_divide_sqrt &&
+  if (node.op == Op::Sqrt && node.type == Scalar::F32 && !m.options().exact_divide_sqrt &&
       m.options().f64_arithmetic) {
     // Rounded to F32 it is the exact root, rounded once: F64 has more than twice the digits.
     const Id wide = m.emit(spv::OpFConvert, Scalar::F64, {in[0]});
-    return m.emit(spv::OpFConvert, Scalar::F32, {m.glsl(function, Scalar::F64, {wide})});
+    return m.emit(spv::OpFConvert, Scalar::F32, {m.extended(Op::Sqrt, Scalar::F64, {wide})});
   }
-  return m.glsl(function, node.type, {in[0]});
+  if (node.operand_count == 2) return m.extended(node.op, node.type, {in[0], in[1]});
+  return m.extended(node.op, node.type, {in[0]});
 }
 
 }  // namespace salvo::codegen::spirv

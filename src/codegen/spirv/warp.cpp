@@ -15,6 +15,8 @@ Id Warp::lane() {
 }
 
 Id Warp::size() {
+  // A kernel's warps are as wide as its execution mode says.
+  if (m_.is_kernel()) return m_.u32(m_.options().warp_size);
   m_.addCapability(spv::CapabilityGroupNonUniform);
   if (size_ == 0) size_ = m_.built_in(spv::BuiltInSubgroupSize, "warp_size");
   return m_.createLoad(size_, spv::NoPrecision);
