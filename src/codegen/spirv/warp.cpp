@@ -51,7 +51,8 @@ Id Warp::ballot(Id value) {
                                 std::vector<spv::IdImmediate>{{true, mask}, {false, i}});
     return m_.emit(spv::OpUConvert, Scalar::U64, {part});
   };
-  const Id high = m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {word(1), m_.u32(32)});
+  const Id high =
+      m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {word(1), m_.constant(Scalar::U64, 32)});
   return m_.emit(spv::OpBitwiseOr, Scalar::U64, {word(0), high});
 }
 

@@ -61,6 +61,19 @@ int run(const std::vector<std::string>& words, const std::string& log) {
   return WEXITSTATUS(status);
 }
 
+bool has_fence(const std::vector<std::uint32_t>& words) {
+  constexpr std::uint32_t kMemoryBarrier = 225;
+  for (std::size_t at = 5; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
+    if ((words[at] & 0xffff) == kMemoryBarrier) return true;
+  }
+  return false;
+}
+
+/// PoCL's library has mem_fence under a name of its own alone.
+constexpr const char* kFence =
+    "target triple = \"spir64-unknown-unknown\"\n"
+    "define spir_func void @_Z9mem_fencej(i32 %flags) {\n  fence seq_cst\n  ret void\n}\n";
+
 }  // namespace
 
 Translation translate(const std::vector<std::uint32_t>& words) {
@@ -76,6 +89,14 @@ Translation translate(const std::vector<std::uint32_t>& words) {
   result.log = content(log);
   if (status == -1) result.log = "llvm-spirv-15 cannot be run: install the package of its name";
   if (status != 0) return result;
+  if (has_fence(words)) {
+    const std::string fence = folder.file("fence.ll");
+    std::ofstream(fence) << kFence;
+    if (run({"llvm-link-15", "--suppress-warnings", "-o", out, out, fence}, log) != 0) {
+      result.log = "llvm-link-15 failed: " + content(log);
+      return result;
+    }
+  }
   const std::string bitcode = content(out);
   result.bitcode.assign(bitcode.begin(), bitcode.end());
   return result;
