@@ -64,6 +64,7 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
             backend, std::move(driver), fmt::format("{}:{}", info.name, number++),
             static_cast<std::uint32_t>(devices_.size()),
             environment_.disk_cache ? disk_cache_ : nullptr));
+        devices_.back()->set_scratch_drain(environment_.scratch_drain);
       }
     }
     infos_.push_back(std::move(info));

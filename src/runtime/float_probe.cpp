@@ -140,7 +140,7 @@ void launch(DeviceState& device, const ir::Kernel& kernel, const std::vector<Arg
   LaunchShape shape;
   shape.grid[0] = kCases / 32;
   shape.block[0] = 32;
-  device.driver().launch(device.driver().queue(), executable, shape, arguments);
+  device.launch(device.driver().queue(), device.scratch_mark(), executable, shape, arguments);
 }
 
 std::uint32_t equal(const std::vector<float>& a, const std::vector<float>& b) {

@@ -32,13 +32,4 @@ void* Library::find(const char* symbol) const noexcept {
   return handle_ ? dlsym(handle_.get(), symbol) : nullptr;
 }
 
-CallCounts calls_between(const CallCounts& before, const CallCounts& after) {
-  CallCounts called;
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    const std::uint64_t count = after[i].second - before[i].second;
-    if (count != 0) called.emplace_back(after[i].first, count);
-  }
-  return called;
-}
-
 }  // namespace salvo::runtime

@@ -8,8 +8,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "runtime/call_counts.hpp"
 
 namespace salvo::runtime {
 
@@ -67,12 +68,5 @@ class Function<Result (*)(Arguments...)> {
   Pointer pointer_ = nullptr;
   mutable std::atomic<std::uint64_t> calls_{0};
 };
-
-/// A driver's functions with how often each was called. Every backend's function table gives one,
-/// so that a test can tell what a launch asked of the driver.
-using CallCounts = std::vector<std::pair<std::string_view, std::uint64_t>>;
-
-/// What was called between two counts of one table, and how often.
-CallCounts calls_between(const CallCounts& before, const CallCounts& after);
 
 }  // namespace salvo::runtime

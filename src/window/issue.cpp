@@ -40,8 +40,8 @@ void LaunchWindow::throw_first(Failures failures) {
 
 void LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
   const std::lock_guard lock(window.lock);
-  const auto end = window.groups.begin() +
-                   static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
+  const auto end =
+      window.groups.begin() + static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
   std::move(window.groups.begin(), end, std::back_inserter(window.issuing));
   window.groups.erase(window.groups.begin(), end);
 }
@@ -272,8 +272,9 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
     throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   if (!stream) window_of(device).unsubmitted = true;
-  device.driver().launch(stream ? stream->queue() : device.driver().queue(), *executable,
-                         launch.shape, launch.arguments);
+  device.launch(stream ? stream->queue() : device.driver().queue(),
+                stream ? stream->scratch_mark() : device.scratch_mark(), *executable, launch.shape,
+                launch.arguments);
 }
 
 namespace {
@@ -345,7 +346,8 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");
     }
     window_of(device).unsubmitted = true;
-    device.driver().launch(device.driver().queue(), *fused->executable, shape, arguments);
+    device.launch(device.driver().queue(), device.scratch_mark(), *fused->executable, shape,
+                  arguments);
   } catch (...) {
     const Error failure = current_failure();
     if (fused) {

@@ -82,8 +82,9 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
       }
       if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
       if (!launch.stream) window_of(device).unsubmitted = true;
-      device.driver().launch(launch.stream ? launch.stream->queue() : device.driver().queue(),
-                             launch.executable, shape, arguments);
+      device.launch(launch.stream ? launch.stream->queue() : device.driver().queue(),
+                    launch.stream ? launch.stream->scratch_mark() : device.scratch_mark(),
+                    launch.executable, shape, arguments);
       Counters::raise(counters_.issued);
       for (const detail::CallArgument& value : values) {
         if (value.storage) value.storage->mark_device_newer();

@@ -1,8 +1,12 @@
 // The OpenCL kernels that the SPIR-V emitter makes: valid, and with contraction off as a whole.
 // SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
-#include <set>
+#include <iterator>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <spirv-tools/libspirv.hpp>
 
@@ -10,6 +14,8 @@
 #include "codegen/spirv/flavour.hpp"
 #include "codegen/target.hpp"
 #include "fusion/horizontal.hpp"
+#include "salvo/error.hpp"
+#include "temporary_folder.hpp"
 #include "unit/spirv_gallery.hpp"
 
 namespace salvo::codegen::spirv {
@@ -157,6 +163,43 @@ TEST(SpirvKernel, WarpOperationsFixTheWidthOfWarps) {
   EXPECT_EQ(invalid(words, SPV_ENV_UNIVERSAL_1_3), "");
   EXPECT_EQ(count(words, kExecutionMode, kSubgroupSize, 2), 1);
   EXPECT_GT(count(words, kCapability), 5);
+}
+
+/// Intel's offline compiler, in the path or where SALVO_OCLOC says; its words if it refuses.
+std::string compile_for_intel(const std::vector<std::uint32_t>& words, const std::string& device) {
+  const char* told = std::getenv("SALVO_OCLOC");
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path module = folder.path() / "module.spv";
+  const std::filesystem::path log = folder.path() / "log";
+  std::ofstream(module, std::ios::binary)
+      .write(reinterpret_cast<const char*>(words.data()),
+             static_cast<std::streamsize>(words.size() * sizeof(words[0])));
+  const std::string command = fmt::format(
+      "{} compile -spirv_input -file {} -device {} -out_dir {} -options "
+      "\"-cl-fp32-correctly-rounded-divide-sqrt\" > {} 2>&1",
+      told ? told : "ocloc", module.string(), device, folder.path().string(), log.string());
+  if (std::system(command.c_str()) == 0) return {};
+  std::ifstream words_of(log);
+  return "refused: " + std::string(std::istreambuf_iterator<char>(words_of), {});
+}
+
+TEST(SpirvKernel, EveryModuleOfTheGalleryCompilesForIntelsDevices) {
+  if (std::system("${SALVO_OCLOC:-ocloc} --help > /dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "ocloc is not installed";
+  }
+  for (const ir::Kernel& kernel : gallery()) {
+    EXPECT_EQ(compile_for_intel(emit(kernel, kKernel).words, "pvc"), "");
+    Options single = kKernel;
+    single.f64_arithmetic = false;  // dg2 has none
+    std::vector<std::uint32_t> words;
+    try {
+      words = emit(kernel, single).words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::unsupported);
+      continue;
+    }
+    EXPECT_EQ(compile_for_intel(words, "dg2"), "");
+  }
 }
 
 TEST(SpirvKernel, SourceIsTheDisassembly) {

@@ -24,7 +24,6 @@ runtime::CallCounts Api::calls() const {
   return {
 #define SALVO_LEVEL_ZERO_COUNT(name, parameters) {"ze" #name, name.calls()},
       SALVO_LEVEL_ZERO_FUNCTIONS(SALVO_LEVEL_ZERO_COUNT)
-          SALVO_LEVEL_ZERO_LATER_FUNCTIONS(SALVO_LEVEL_ZERO_COUNT)
 #undef SALVO_LEVEL_ZERO_COUNT
   };
 }

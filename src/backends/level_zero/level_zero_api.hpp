@@ -107,7 +107,7 @@ struct Api {
 
   /// Fills the table. Returns why it cannot be used, or an empty string.
   std::string load();
-  runtime::CallCounts calls() const;
+  runtime::CallCounts calls() const;  // of specification 1.0's functions
 };
 
 /// What one driver has beyond the table: functions it tells the address of.

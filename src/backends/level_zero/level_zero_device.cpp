@@ -222,4 +222,15 @@ double LevelZeroDevice::elapsed_ms(runtime::Event& first, runtime::Event& second
   return static_cast<double>(ticks) / facts_.ticks_per_ms;
 }
 
+runtime::CallCounts LevelZeroDevice::driver_calls() const {
+  runtime::CallCounts counts = api_.calls();
+  const DriverApi& told = facts_.driver->functions;
+  counts.emplace_back("zeCommandListHostSynchronize", told.host_synchronize.calls());
+  counts.emplace_back("zeCommandListAppendLaunchKernelWithArguments",
+                      told.launch_with_arguments.calls());
+  counts.emplace_back("zexDriverImportExternalPointer", told.import_pointer.calls());
+  counts.emplace_back("zexDriverReleaseImportedPointer", told.release_pointer.calls());
+  return counts;
+}
+
 }  // namespace salvo::backends::level_zero

@@ -66,6 +66,8 @@ class LevelZeroDevice final : public runtime::DeviceDriver {
   void read_async(runtime::Queue& queue, const runtime::HostBlock& to, std::size_t to_offset,
                   runtime::Buffer from, std::size_t offset, std::size_t bytes) override;
 
+  runtime::CallCounts driver_calls() const override;
+
   /// The driver's own memory fill, which nothing here uses: `pattern_bytes` are a power of two.
   void fill(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* pattern,
             std::size_t pattern_bytes, std::size_t bytes);

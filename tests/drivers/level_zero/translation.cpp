@@ -10,33 +10,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "temporary_folder.hpp"
 
 extern char** environ;
 
 namespace salvo::test::level_zero {
 namespace {
-
-/// A folder that goes away with what is in it.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "salvo_spirv_XXXXXX").string();
-    if (mkdtemp(pattern.data())) path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -77,10 +59,10 @@ constexpr const char* kFence =
 }  // namespace
 
 Translation translate(const std::vector<std::uint32_t>& words) {
-  const Folder folder;
-  const std::string in = folder.file("in.spv");
-  const std::string out = folder.file("out.bc");
-  const std::string log = folder.file("log");
+  const tests::TemporaryFolder folder;
+  const std::string in = (folder.path() / "in.spv").string();
+  const std::string out = (folder.path() / "out.bc").string();
+  const std::string log = (folder.path() / "log").string();
   std::ofstream(in, std::ios::binary)
       .write(reinterpret_cast<const char*>(words.data()),
              static_cast<std::streamsize>(words.size() * sizeof(std::uint32_t)));
@@ -90,7 +72,7 @@ Translation translate(const std::vector<std::uint32_t>& words) {
   if (status == -1) result.log = "llvm-spirv-15 cannot be run: install the package of its name";
   if (status != 0) return result;
   if (has_fence(words)) {
-    const std::string fence = folder.file("fence.ll");
+    const std::string fence = (folder.path() / "fence.ll").string();
     std::ofstream(fence) << kFence;
     if (run({"llvm-link-15", "--suppress-warnings", "-o", out, out, fence}, log) != 0) {
       result.log = "llvm-link-15 failed: " + content(log);
