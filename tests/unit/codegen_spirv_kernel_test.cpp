@@ -58,6 +58,44 @@ int count(const std::vector<std::uint32_t>& words, std::uint32_t op, int operand
   return found;
 }
 
+/// Eight members of one body and one of another, with arguments in a table.
+ir::Kernel nine_members(Scalar scalar) {
+  Shapes k("scaled");
+  const auto x = k.span_parameter("x", Element::scalar(Scalar::F32), false);
+  const auto by = k.scalar_parameter("by", scalar);
+  const auto n = k.scalar_parameter("n", Scalar::I32);
+  const ValueId i = k.position(Op::GlobalIdx, 0);
+  k.if_else(k.op(Op::Lt, {i, k.param(n)}),
+            [&] { k.store(x, i, k.cast(Scalar::F32, k.param(by))); });
+  const ir::Kernel member = k.finish();
+  const fusion::Body bodies[] = {{&member, 8}, {&member, 1}};
+  return fusion::fuse_horizontally(bodies);
+}
+
+ir::Kernel dynamic_shared(Scalar scalar) {
+  Shapes k("dynamic");
+  const auto x = k.span_parameter("x", Element::scalar(scalar), false);
+  const auto shared = k.shared_array("words", Element::scalar(scalar), 0);
+  const ValueId thread = k.position(Op::ThreadIdx, 0);
+  k.store(shared, thread, k.load(x, thread));
+  k.statement(Op::Barrier);
+  k.store(x, thread, k.load(shared, k.constant_i32(0)));
+  return k.finish();
+}
+
+ir::Kernel warps() {
+  Shapes k("warps");
+  const auto x = k.span_parameter("x", Element::scalar(Scalar::F32), false);
+  const auto masks = k.span_parameter("masks", Element::scalar(Scalar::U64), false);
+  const ValueId i = k.position(Op::GlobalIdx, 0);
+  const ValueId mine = k.load(x, i);
+  const ValueId sum = k.op(Op::WarpAdd, {mine});
+  const ValueId next = k.op(Op::ShuffleDown, {mine, k.constant_i32(1)});
+  k.store(masks, i, k.op(Op::Ballot, {k.op(Op::Lt, {mine, next})}));
+  k.store(x, i, k.op(Op::Add, {sum, next}));
+  return k.finish();
+}
+
 constexpr std::uint32_t kCapability = 17, kExecutionMode = 16, kDecorate = 71, kParameter = 55;
 constexpr int kContractionOff = 31, kNoContraction = 42, kFuncParamAttr = 38, kSubgroupSize = 35;
 
@@ -116,16 +154,7 @@ TEST(SpirvKernel, SpansThatNothingOverlapsAreMarkedSo) {
 }
 
 TEST(SpirvKernel, ATableOfArgumentsIsOneStructureByValue) {
-  Shapes k("scaled");
-  const auto x = k.span_parameter("x", Element::scalar(Scalar::F32), false);
-  const auto by = k.scalar_parameter("by", Scalar::F64);
-  const auto n = k.scalar_parameter("n", Scalar::I32);
-  const ValueId i = k.position(Op::GlobalIdx, 0);
-  k.if_else(k.op(Op::Lt, {i, k.param(n)}),
-            [&] { k.store(x, i, k.cast(Scalar::F32, k.param(by))); });
-  const ir::Kernel member = k.finish();
-  const fusion::Body bodies[] = {{&member, 8}, {&member, 1}};
-  const ir::Kernel fused = fusion::fuse_horizontally(bodies);
+  const ir::Kernel fused = nine_members(Scalar::F64);
   const auto words = emit(fused, kKernel).words;
   EXPECT_EQ(invalid(words, SPV_ENV_OPENCL_2_0), "");
   EXPECT_EQ(count(words, kParameter), 1);
@@ -137,29 +166,13 @@ TEST(SpirvKernel, ATableOfArgumentsIsOneStructureByValue) {
 }
 
 TEST(SpirvKernel, DynamicSharedMemoryIsTheLastParameter) {
-  Shapes k("dynamic");
-  const auto x = k.span_parameter("x", Element::scalar(Scalar::F64), false);
-  const auto shared = k.shared_array("words", Element::scalar(Scalar::F64), 0);
-  const ValueId thread = k.position(Op::ThreadIdx, 0);
-  k.store(shared, thread, k.load(x, thread));
-  k.statement(Op::Barrier);
-  k.store(x, thread, k.load(shared, k.constant_i32(0)));
-  const ir::Kernel kernel = k.finish();
+  const ir::Kernel kernel = dynamic_shared(Scalar::F64);
   EXPECT_EQ(invalid(emit(kernel, kKernel).words, SPV_ENV_OPENCL_2_0), "");
   EXPECT_EQ(lay_out_entry(kernel).arguments.back().kind, EntryArgument::Kind::dynamic_shared);
 }
 
 TEST(SpirvKernel, WarpOperationsFixTheWidthOfWarps) {
-  Shapes k("warps");
-  const auto x = k.span_parameter("x", Element::scalar(Scalar::F32), false);
-  const auto masks = k.span_parameter("masks", Element::scalar(Scalar::U64), false);
-  const ValueId i = k.position(Op::GlobalIdx, 0);
-  const ValueId mine = k.load(x, i);
-  const ValueId sum = k.op(Op::WarpAdd, {mine});
-  const ValueId next = k.op(Op::ShuffleDown, {mine, k.constant_i32(1)});
-  k.store(masks, i, k.op(Op::Ballot, {k.op(Op::Lt, {mine, next})}));
-  k.store(x, i, k.op(Op::Add, {sum, next}));
-  const auto words = emit(k.finish(), kKernel).words;
+  const auto words = emit(warps(), kKernel).words;
   EXPECT_EQ(invalid(words, SPV_ENV_UNIVERSAL_1_3), "");
   EXPECT_EQ(count(words, kExecutionMode, kSubgroupSize, 2), 1);
   EXPECT_GT(count(words, kCapability), 5);
@@ -187,7 +200,9 @@ TEST(SpirvKernel, EveryModuleOfTheGalleryCompilesForIntelsDevices) {
   if (std::system("${SALVO_OCLOC:-ocloc} --help > /dev/null 2>&1") != 0) {
     GTEST_SKIP() << "ocloc is not installed";
   }
-  for (const ir::Kernel& kernel : gallery()) {
+  std::vector<ir::Kernel> kernels = gallery();
+  kernels.insert(kernels.end(), {nine_members(Scalar::I64), dynamic_shared(Scalar::F32), warps()});
+  for (const ir::Kernel& kernel : kernels) {
     EXPECT_EQ(compile_for_intel(emit(kernel, kKernel).words, "pvc"), "");
     Options single = kKernel;
     single.f64_arithmetic = false;  // dg2 has none
