@@ -62,6 +62,15 @@ struct LaunchShape {
   std::uint64_t ticket = 0;
 };
 
+class Executable;
+
+/// A launch that is one of a sequence.
+struct LaunchCommand {
+  Executable* executable = nullptr;
+  const LaunchShape* shape = nullptr;
+  std::span<const Argument> arguments;
+};
+
 /// What the device compiler is handed: text or binary made from IR, without any device present.
 struct Program {
   std::string entry;                 // function name in the code
@@ -170,6 +179,11 @@ class DeviceDriver {
   /// Whether `launch` takes arguments that stand for several slots: a large table is mostly unused
   /// ones.
   virtual bool takes_repeats() const noexcept { return false; }
+  /// As many `launch` calls in order, in fewer driver calls if the sequence came before: starts all
+  /// of them, or none and returns false.
+  virtual bool replay(Queue& queue, std::span<const LaunchCommand> commands);
+  /// Sequences shorter than this are not worth `replay`; 0 if none is.
+  virtual std::size_t shortest_replay() const noexcept { return 0; }
   /// `source` may be reused when the call returns (W14).
   virtual void write(Queue& queue, Buffer to, std::size_t offset, const void* source,
                      std::size_t bytes) = 0;
