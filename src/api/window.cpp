@@ -83,6 +83,7 @@ WindowStats Window::stats() const {
   stats.fused_groups = counters.fused_groups;
   stats.epilogue_merges = counters.epilogue_merges;
   stats.fallbacks = counters.fallbacks;
+  stats.replays = counters.replays;
   stats.fused_cache_hits = counters.cache_hits;
   stats.fused_cache_misses = counters.cache_misses;
   for (const auto& device : core_->devices()) {

@@ -48,6 +48,9 @@ struct Argument {
   std::uint64_t length = 0;         // span: elements
   std::uint64_t bits = 0;           // scalar: its bytes, zero-extended, in the parameter's own type
   Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
+  /// So many consecutive slots of a table, all with this value; those of a parameter whose touch is
+  /// `none` need no value. More than 1 only for a driver that takes them.
+  std::uint32_t repeats = 1;
 };
 
 using Dim3 = std::array<std::uint32_t, 3>;
@@ -58,6 +61,15 @@ struct LaunchShape {
   std::uint32_t dynamic_shared_bytes = 0;
   /// Names this launch in failures that the API reports later (W77, W81).
   std::uint64_t ticket = 0;
+};
+
+class Executable;
+
+/// A launch that is one of a sequence.
+struct LaunchCommand {
+  Executable* executable = nullptr;
+  const LaunchShape* shape = nullptr;
+  std::span<const Argument> arguments;
 };
 
 /// What the device compiler is handed: text or binary made from IR, without any device present.
@@ -165,6 +177,14 @@ class DeviceDriver {
   virtual Queue& queue() noexcept = 0;
   virtual void launch(Queue& queue, Executable& executable, const LaunchShape& shape,
                       std::span<const Argument> arguments) = 0;
+  /// Whether `launch` takes arguments that stand for several slots: a large table is mostly unused
+  /// ones.
+  virtual bool takes_repeats() const noexcept { return false; }
+  /// As many `launch` calls in order, in fewer driver calls if the sequence came before: starts all
+  /// of them, or none and returns false.
+  virtual bool replay(Queue& queue, std::span<const LaunchCommand> commands);
+  /// Sequences shorter than this are not worth `replay`; 0 if none is.
+  virtual std::size_t shortest_replay() const noexcept { return 0; }
   /// `source` may be reused when the call returns (W14).
   virtual void write(Queue& queue, Buffer to, std::size_t offset, const void* source,
                      std::size_t bytes) = 0;

@@ -71,10 +71,10 @@ void LaunchWindow::recycle(const runtime::DeviceState& device) {
     });
     runtime::Storage* waiting = std::exchange(window.orphans, nullptr);
     while (waiting) {
-      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan);
+      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan());
       const runtime::DeviceCopy* copy = one->copy_on(device);
       runtime::Storage*& list = copy && held_uses(window, *copy) ? window.orphans : storages;
-      one->next_orphan = std::exchange(list, one);
+      one->set_next_orphan(std::exchange(list, one));
     }
     window.unissued.fetch_sub(static_cast<std::uint32_t>(window.issuing.size()),
                               std::memory_order_release);
@@ -88,8 +88,43 @@ void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
   DeviceWindow& window = window_of(device);
   detach(window, most);
   if (window.issuing.empty()) return;
-  for (auto& group : window.issuing) issue_group(device, *group, failures);
+  const std::size_t shortest = device.driver().shortest_replay();
+  std::size_t next = 0;
+  while (next < window.issuing.size()) {
+    const std::size_t singles = shortest > 0 ? count_singles(window, next) : 0;
+    const std::size_t end = next + std::max<std::size_t>(singles, 1);
+    if (shortest > 0 && singles >= shortest && replay(device, next, singles)) next = end;
+    for (; next < end; ++next) issue_group(device, *window.issuing[next], failures);
+  }
   recycle(device);
+}
+
+std::size_t LaunchWindow::count_singles(const DeviceWindow& window, std::size_t first) noexcept {
+  std::size_t end = first;
+  while (end < window.issuing.size() && window.issuing[end]->members.size() == 1 &&
+         window.issuing[end]->members.front()->parts.empty()) {
+    ++end;
+  }
+  return end - first;
+}
+
+bool LaunchWindow::replay(runtime::DeviceState& device, std::size_t first, std::size_t count) {
+  DeviceWindow& window = window_of(device);
+  if (window.closed) return false;
+  window.commands.clear();
+  try {
+    for (std::size_t k = first; k < first + count; ++k) {
+      const HeldLaunch& launch = *window.issuing[k]->members.front();
+      window.commands.push_back({&executable_of(device, launch), &launch.shape, launch.arguments});
+    }
+  } catch (const Error&) {
+    return false;  // thrown again when the launch is made by itself, and told with its name
+  }
+  if (!device.driver().replay(device.driver().queue(), window.commands)) return false;
+  window.unsubmitted = true;
+  Counters::raise(counters_.replays);
+  for (std::size_t k = 0; k < count; ++k) Counters::raise(counters_.issued);
+  return true;
 }
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
@@ -251,9 +286,8 @@ void LaunchWindow::note_failed(runtime::DeviceState& device, const HeldLaunch& l
   }
 }
 
-void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch,
-                                 runtime::StreamState* stream) {
-  if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
+runtime::Executable& LaunchWindow::executable_of(runtime::DeviceState& device,
+                                                 const HeldLaunch& launch) {
   Prepared& prepared = *launch.prepared;
   if (prepared.generation != device.generation()) {
     prepared.executables = {};
@@ -266,14 +300,21 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
                            translate_options(launch.may_alias, prepared.device_contraction),
                            &prepared.programs[launch.may_alias ? 1 : 0]);
   }
+  return *executable;
+}
+
+void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch,
+                                 runtime::StreamState* stream) {
+  if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
+  runtime::Executable& executable = executable_of(device, launch);
   const runtime::Dim3& block = launch.shape.block;
   if (!launch.parts.empty() &&
-      std::uint64_t{block[0]} * block[1] * block[2] > executable->max_threads_per_block()) {
+      std::uint64_t{block[0]} * block[1] * block[2] > executable.max_threads_per_block()) {
     throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   if (!stream) window_of(device).unsubmitted = true;
   device.launch(stream ? stream->queue() : device.driver().queue(),
-                stream ? stream->scratch_mark() : device.scratch_mark(), *executable, launch.shape,
+                stream ? stream->scratch_mark() : device.scratch_mark(), executable, launch.shape,
                 launch.arguments);
 }
 
@@ -340,7 +381,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     }
     std::vector<runtime::Argument>& arguments = window_of(device).arguments;
     runtime::LaunchShape shape;
-    bind_members(plan, group, arguments, shape);
+    bind_members(plan, group, device.driver().takes_repeats(), arguments, shape);
     const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");

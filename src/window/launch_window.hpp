@@ -132,6 +132,7 @@ class LaunchWindow final : public runtime::HeldWork {
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
     // Guarded by the issue lock:
     std::vector<std::unique_ptr<Group>> issuing;
+    std::vector<runtime::LaunchCommand> commands;  // of them, to be replayed
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     HeldLaunch immediate;                      // the launch that runs at once
@@ -200,7 +201,8 @@ class LaunchWindow final : public runtime::HeldWork {
                    Merge& merge);
   void explain_merge(const Call& call, const Merge& merge);
   Reason merge_limits(const Call& call, const Merge& merge) const;
-  /// The merged launch; producer and consumer are not yet part of it.
+  /// The merged launch, of which producer and consumer are not yet part; null if the producer is
+  /// one, which then has taken over the consumer's arguments.
   static std::unique_ptr<HeldLaunch> merged_launch(const Call& call, const Merge& merge,
                                                    const HeldLaunch& consumer);
   /// Throws nothing.
@@ -246,6 +248,11 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Takes at most so many groups out of the window and issues them.
   void issue_oldest(runtime::DeviceState& device, std::size_t most, Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
+  /// Of the groups being issued, those from `first` on that are single launches.
+  static std::size_t count_singles(const DeviceWindow& window, std::size_t first) noexcept;
+  /// Issues single launches as a sequence that came before; false if that must be done one by one.
+  bool replay(runtime::DeviceState& device, std::size_t first, std::size_t count);
+  static runtime::Executable& executable_of(runtime::DeviceState& device, const HeldLaunch& launch);
   Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
   bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);

@@ -37,6 +37,7 @@ enum class Driver : std::uint8_t {
   register_host,
   unregister_host,
   build_source,
+  replay,  // of a whole sequence; its launches are noted too
 };
 
 struct DriverCall {
@@ -101,6 +102,9 @@ struct FakeOptions {
   std::function<std::optional<ir::Kernel>(const runtime::UserSource&)> compiler{};
   /// Whether compiled user source tells its parameters.
   bool tells_parameters = true;
+  /// Whether sequences of so many launches are replayed when they come again; 0: never. A sequence
+  /// is known by its kernels' names and its grids.
+  std::size_t shortest_replay = 0;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };
