@@ -16,6 +16,10 @@ namespace {
 
 using runtime::CallCounts;
 
+const std::set<std::string_view> kCuda{"cuCtxGetCurrent",    "cuCtxPushCurrent_v2",
+                                       "cuCtxPopCurrent_v2", "cuLaunchKernel",
+                                       "cuGraphLaunch",      "cuGraphExecKernelNodeSetParams"};
+
 /// What a repeat launch may call: setting what changed, and the launch. The tests stay within one
 /// Vulkan command buffer; each 32 launches it is submitted, and another begun. Level Zero's barrier
 /// is P10's.
@@ -27,9 +31,8 @@ const std::map<std::string, std::set<std::string_view>> kAllowed{
     {"LevelZero",
      {"zeKernelSetArgumentValue", "zeKernelSetGroupSize", "zeCommandListAppendLaunchKernel",
       "zeCommandListAppendLaunchKernelWithArguments", "zeCommandListAppendBarrier"}},
-    {"CUDA/PTX",
-     {"cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuLaunchKernel"}},
-    {"CUDA/C", {"cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuLaunchKernel"}},
+    {"CUDA/PTX", kCuda},
+    {"CUDA/C", kCuda},
     {"HIP", {"hipSetDevice", "hipGetDevice", "hipModuleLaunchKernel"}},
 };
 
