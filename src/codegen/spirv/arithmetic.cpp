@@ -297,7 +297,8 @@ class Pure {
 
   Id low_half(Id a) { return m_.emit(spv::OpUConvert, Scalar::U32, {a}); }
   Id high_half(Id a) {
-    return low_half(m_.emit(spv::OpShiftRightLogical, Scalar::U64, {a, m_.constant(Scalar::U64, 32)}));
+    return low_half(
+        m_.emit(spv::OpShiftRightLogical, Scalar::U64, {a, m_.constant(Scalar::U64, 32)}));
   }
 
   Id clz32(Id a) {

@@ -26,9 +26,10 @@ Id Memories::load(const ir::Node& node, Id index) {
   Id bits = read(at, at.pointer);
   if (at.second != 0) {
     const Id high = m_.emit(spv::OpUConvert, Scalar::U64, {read(at, at.second)});
-    bits = m_.emit(spv::OpBitwiseOr, Scalar::U64,
-                   {m_.emit(spv::OpUConvert, Scalar::U64, {bits}),
-                    m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {high, m_.constant(Scalar::U64, 32)})});
+    bits = m_.emit(
+        spv::OpBitwiseOr, Scalar::U64,
+        {m_.emit(spv::OpUConvert, Scalar::U64, {bits}),
+         m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {high, m_.constant(Scalar::U64, 32)})});
   } else if (at.bits < 32) {
     bits = m_.emit(spv::OpUConvert, Scalar::U32, {bits});
   }
@@ -40,7 +41,8 @@ void Memories::store(const ir::Node& node, Id index, Id value) {
   Id bits = encode(m_, type, value);
   const Leaf at = leaf(node, index);
   if (at.second != 0) {
-    const Id high = m_.emit(spv::OpShiftRightLogical, Scalar::U64, {bits, m_.constant(Scalar::U64, 32)});
+    const Id high =
+        m_.emit(spv::OpShiftRightLogical, Scalar::U64, {bits, m_.constant(Scalar::U64, 32)});
     write(at, at.second, m_.emit(spv::OpUConvert, Scalar::U32, {high}));
     bits = m_.emit(spv::OpUConvert, Scalar::U32, {bits});
   } else if (at.bits < 32) {
