@@ -67,8 +67,17 @@ void State::note_call(const char* function) {
   }
   // Taken in turn by all threads only while a log is kept or a name is new: a lock at each call
   // would hide from a race detector what the calls race for.
-  thread_local std::map<const char*, std::atomic<std::uint64_t>*> mine;
-  std::atomic<std::uint64_t>*& count = mine[function];
+  // Without a destructor, because drivers are called until the process ends.
+  struct Known {
+    const char* function;
+    std::atomic<std::uint64_t>* count;
+  };
+  constexpr std::size_t kMost = 128;  // functions; the driver has half as many
+  thread_local Known mine[kMost];
+  std::size_t at = 0;
+  while (mine[at].function && mine[at].function != function) ++at;
+  mine[at].function = function;
+  std::atomic<std::uint64_t>*& count = mine[at].count;
   if (!count) {
     const std::lock_guard lock(mutex_);
     count = &counts_[function];
