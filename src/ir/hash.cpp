@@ -13,7 +13,7 @@ namespace salvo::ir {
 namespace {
 
 // Digests name entries of the disk cache: raise this when the sequence below changes its meaning.
-constexpr std::uint8_t kSequenceVersion = 1;
+constexpr std::uint8_t kSequenceVersion = 2;
 
 class Sequence {
  public:
@@ -89,6 +89,13 @@ void add(Sequence& to, const Block& block) {
   for (ValueId node : block.nodes) to.number(node);
 }
 
+/// By identity: two pieces of code are the same when they are one object.
+void add(Sequence& to, const UserCall& call) {
+  to.number(call.code->serial());
+  to.count(call.arguments.size());
+  for (MemoryId memory : call.arguments) to.number(memory);
+}
+
 template <typename Item>
 void add_all(Sequence& to, const std::vector<Item>& items) {
   to.count(items.size());
@@ -115,6 +122,7 @@ Digest hash(const Kernel& kernel) {
   add_all(sequence, kernel.variables);
   add_all(sequence, kernel.nodes);
   add_all(sequence, kernel.blocks);
+  add_all(sequence, kernel.user_calls);
   sequence.number(kernel.body);
   sequence.number(kernel.no_fuse);
   return hash_bytes(sequence.bytes().data(), sequence.bytes().size());

@@ -39,8 +39,9 @@ struct DeviceCopy {
   std::uint64_t last_writer = 0;
   bool viewed = false;  // bound in parts: byte ranges decide, not stamps
   // Guarded by the issue lock (R7):
-  StreamUses uses;           // what streams do with it
-  std::uint64_t upload = 0;  // the library's latest write to it; streams wait for that
+  StreamUses uses;               // what streams do with it
+  std::uint64_t upload = 0;      // the library's latest write to it; streams wait for that
+  std::uint64_t written_by = 0;  // ticket of the latest launch that writes it (W81)
 };
 
 /// Counted by vectors, views and held launches. Any thread may read and launch; state changes are

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -78,6 +79,9 @@ struct KernelRecord {
   /// are a list walk, until the launch cache is cleared (W72).
   window::Prepared& on(runtime::DeviceState& device);
 
+  /// The same kernel with the marked spans of records taken apart into columns (K13); made once.
+  std::shared_ptr<KernelRecord> split_records(const std::vector<bool>& split);
+
   /// Unique in the process and never used again, unlike an address (W71).
   const std::uint64_t serial;
   const ir::Kernel kernel;
@@ -90,6 +94,8 @@ struct KernelRecord {
   const std::uint64_t shared_bytes;
   /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
   std::atomic<bool> failed{false};
+  /// Why it is never held, whatever the device and the switches; Reason::none for most.
+  Reason never_held = Reason::none;
 
  private:
   const ir::Kernel& form_for(const DeviceProperties& device);
@@ -98,6 +104,7 @@ struct KernelRecord {
   std::unique_ptr<const ir::Kernel> contracted_;  // made at the first need of it, guarded by lock_
   std::atomic<window::Prepared*> prepared_{nullptr};
   std::mutex lock_;
+  std::map<std::vector<bool>, std::shared_ptr<KernelRecord>> split_;  // guarded by lock_
 };
 
 }  // namespace salvo::detail
