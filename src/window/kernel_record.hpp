@@ -53,6 +53,10 @@ struct Prepared {
   /// device's issue lock. Stale once the device's generation moved on.
   std::array<runtime::Executable*, 2> executables{};
   std::uint32_t generation = 0;
+  /// The latest held group with a launch of it, and whether the window owns the kernel because of
+  /// that (W15). Guarded by the device's window lock.
+  std::uint64_t last_held = 0;
+  bool is_kept = false;
   std::unique_ptr<Prepared> next;
 };
 
@@ -67,7 +71,7 @@ inline runtime::TranslateOptions translate_options(bool may_alias, bool device_c
 namespace salvo::detail {
 
 /// Immutable but for the per-device list. Shared by kernel handles and held launches (W15).
-struct KernelRecord {
+struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values,
                Contraction mode = Contraction::fixed);
   /// A producer with its consumer merged in: its operations are final, as those of the two were.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "runtime/device_state.hpp"
+#include "salvo/detail/storage.hpp"
 #include "salvo/dims.hpp"
 #include "window/held_launch.hpp"
 
