@@ -11,7 +11,9 @@ namespace salvo::runtime {
 namespace {
 
 /// Unfinished launches beyond that are not named one by one.
-constexpr std::size_t kMostOpen = 1024;
+constexpr std::size_t kMostOpen = 256;
+/// Room for a name, so that noting one allocates nothing.
+constexpr std::size_t kUsualName = 63;
 
 /// Whether a wait tells of what a launch did, and not of the wait itself.
 bool tells_of_launches(const Error& failure) {
@@ -23,8 +25,11 @@ bool tells_of_launches(const Error& failure) {
 
 std::uint64_t LaunchLog::add(const Queue& queue, const std::string& kernel,
                              const std::source_location& where) {
+  if (open_.empty()) {
+    open_.resize(kMostOpen);
+    for (Launch& launch : open_) launch.kernel.reserve(kUsualName);
+  }
   if (count_ == kMostOpen) drop_oldest();
-  if (count_ == open_.size()) open_.emplace_back();
   Launch& launch = open_[count_++];
   launch.kernel = kernel;
   launch.where = where;

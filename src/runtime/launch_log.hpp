@@ -14,7 +14,8 @@
 
 namespace salvo::runtime {
 
-/// Of one device. Guarded by its issue lock but where noted. Allocates nothing once it is warm.
+/// Of one device. Guarded by its issue lock but where noted. Allocates with the first launch
+/// alone, names of usual length provided.
 class LaunchLog {
  public:
   /// The ticket that the next launch gets.

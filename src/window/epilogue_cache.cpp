@@ -18,28 +18,18 @@ using fusion::Proof;
 constexpr std::size_t kMostProofs = 1024;
 constexpr std::uint64_t kMostEnumerated = fusion::kMostEnumerated * 4;
 
-/// A span of a launch as a range of bytes; empty for a scalar.
-struct Bytes {
-  const runtime::DeviceCopy* copy = nullptr;
-  std::uint64_t first = 0;
-  std::uint64_t begin = 0;  // widened to the store unit, as is the end
-  std::uint64_t end = 0;
-  const ir::Element* element = nullptr;
-};
-
-/// By parameter.
-std::vector<Bytes> bytes_of(const HeldLaunch& launch) {
+/// Fills `all`, by parameter.
+void find_bytes(const HeldLaunch& launch, std::vector<EpilogueCache::Bytes>& all) {
   const ir::Kernel& kernel = launch.kernel->kernel;
-  std::vector<Bytes> all(launch.arguments.size());
+  all.assign(launch.arguments.size(), {});
   for (const Access& access : launch.accesses) {
     const std::uint32_t p = access.parameter;
     all[p] = {access.copy, launch.arguments[p].byte_offset, access.begin, access.end,
               &kernel.memories[kernel.parameters[p].memory].element};
   }
-  return all;
 }
 
-Meeting meeting(const Bytes& a, const Bytes& b) {
+Meeting meeting(const EpilogueCache::Bytes& a, const EpilogueCache::Bytes& b) {
   if (!a.copy || a.copy != b.copy || a.begin >= b.end || b.begin >= a.end) return Meeting::apart;
   const bool same = a.first == b.first && a.element->is_scalar() && *a.element == *b.element;
   return same ? Meeting::same : Meeting::overlap;
@@ -68,9 +58,10 @@ EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
   // The form on the device, fused multiply-adds or not, is part of the pair.
   key_ = {producer.kernel->serial, consumer.kernel->serial, producer.prepared->digest.low,
           consumer.prepared->digest.low};
-  const std::vector<Bytes> consumed = bytes_of(consumer);
-  for (const Bytes& produced : bytes_of(producer)) {
-    for (const Bytes& one : consumed) {
+  find_bytes(producer, produced_);
+  find_bytes(consumer, consumed_);
+  for (const Bytes& produced : produced_) {
+    for (const Bytes& one : consumed_) {
       key_.push_back(static_cast<std::uint64_t>(meeting(produced, one)));
     }
   }

@@ -177,6 +177,7 @@ class FakeDevice final : public runtime::DeviceDriver {
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
     runtime::Program program = inner_->translate(kernel, options);
+    if (options_.notes_aliases && options.may_alias != 0) program.code += "spans may overlap\n";
     if (options_.rewrite) options_.rewrite(program);
     return program;
   }

@@ -113,6 +113,8 @@ struct FakeOptions {
   std::function<std::optional<ir::Kernel>(const runtime::UserSource&)> compiler{};
   /// Whether compiled user source tells its parameters.
   bool tells_parameters = true;
+  /// Whether generated source says that spans may overlap (W80).
+  bool notes_aliases = false;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };
