@@ -13,7 +13,7 @@ namespace salvo::ir {
 namespace {
 
 // Digests name entries of the disk cache: raise this when the sequence below changes its meaning.
-constexpr std::uint8_t kSequenceVersion = 2;
+constexpr std::uint8_t kSequenceVersion = 1;
 
 class Sequence {
  public:
@@ -122,9 +122,9 @@ Digest hash(const Kernel& kernel) {
   add_all(sequence, kernel.variables);
   add_all(sequence, kernel.nodes);
   add_all(sequence, kernel.blocks);
-  add_all(sequence, kernel.user_calls);
   sequence.number(kernel.body);
   sequence.number(kernel.no_fuse);
+  if (!kernel.user_calls.empty()) add_all(sequence, kernel.user_calls);
   return hash_bytes(sequence.bytes().data(), sequence.bytes().size());
 }
 
