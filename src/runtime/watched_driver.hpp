@@ -39,7 +39,7 @@ class LaunchTimes {
 };
 
 /// Stands before a device's driver while someone watches it, so that nothing is paid otherwise. It
-/// hands every call on. Launches are timed by events around them, which are looked at later: a
+/// hands every call on, those that have a default included. Launches are timed by events around them, which are looked at later: a
 /// launch is never waited for because it is watched, unless very many are unfinished.
 class WatchedDriver final : public DeviceDriver {
  public:
@@ -68,6 +68,7 @@ class WatchedDriver final : public DeviceDriver {
   ParameterCost parameter_cost(const ir::Kernel& kernel) const override {
     return inner_.parameter_cost(kernel);
   }
+  bool takes_repeats() const noexcept override { return inner_.takes_repeats(); }
   Queue& queue() noexcept override { return inner_.queue(); }
   void launch(Queue& queue, Executable& executable, const LaunchShape& shape,
               std::span<const Argument> arguments) override;

@@ -31,15 +31,6 @@ class EpilogueCache {
   Verdict judge(const HeldLaunch& producer, const HeldLaunch& consumer);
   void clear();
 
-  /// A span of a launch as a range of bytes; empty for a scalar.
-  struct Bytes {
-    const runtime::DeviceCopy* copy = nullptr;
-    std::uint64_t first = 0;
-    std::uint64_t begin = 0;  // widened to the store unit, as is the end
-    std::uint64_t end = 0;
-    const ir::Element* element = nullptr;
-  };
-
  private:
   using Key = std::vector<std::uint64_t>;
   struct KeyHash {
@@ -57,9 +48,7 @@ class EpilogueCache {
 
   std::mutex lock_;
   std::unordered_map<Key, std::unique_ptr<Pair>, KeyHash> pairs_;
-  // Scratch, so that judging a known pair allocates nothing:
-  Key key_;
-  std::vector<Bytes> produced_, consumed_;  // by parameter
+  Key key_;  // scratch
 };
 
 }  // namespace salvo::window

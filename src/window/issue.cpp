@@ -72,10 +72,10 @@ void LaunchWindow::recycle(const runtime::DeviceState& device) {
     });
     runtime::Storage* waiting = std::exchange(window.orphans, nullptr);
     while (waiting) {
-      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan);
+      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan());
       const runtime::DeviceCopy* copy = one->copy_on(device);
       runtime::Storage*& list = copy && held_uses(window, *copy) ? window.orphans : storages;
-      one->next_orphan = std::exchange(list, one);
+      one->set_next_orphan(std::exchange(list, one));
     }
     window.unissued.fetch_sub(static_cast<std::uint32_t>(window.issuing.size()),
                               std::memory_order_release);
@@ -362,7 +362,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     }
     std::vector<runtime::Argument>& arguments = window_of(device).arguments;
     runtime::LaunchShape shape;
-    bind_members(plan, group, arguments, shape);
+    bind_members(plan, group, device.driver().takes_repeats(), arguments, shape);
     const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");

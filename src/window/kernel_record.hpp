@@ -82,6 +82,8 @@ struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   /// throwing Errc::unsupported and naming what is missing, and generates its source; later calls
   /// are a list walk, until the launch cache is cleared (W72).
   window::Prepared& on(runtime::DeviceState& device);
+  /// The same if it is known already; null otherwise.
+  window::Prepared* known_on(const runtime::DeviceState& device) const noexcept;
 
   /// The same kernel with the marked spans of records taken apart into columns (K13); made once.
   std::shared_ptr<KernelRecord> split_records(const std::vector<bool>& split);
