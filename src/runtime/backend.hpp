@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/hash.hpp"
@@ -118,6 +119,12 @@ class Executable {
   virtual std::optional<std::vector<SourceParameter>> source_parameters() const {
     return std::nullopt;
   }
+  /// The kernel's name, for messages and measurements; set by who had it built.
+  const std::string& name() const noexcept { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+ private:
+  std::string name_;
 };
 
 /// An ordered stream of work of a device. Destroyed when its work is done.

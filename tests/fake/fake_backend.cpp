@@ -66,6 +66,39 @@ void FakeControl::note(DriverCall call) {
   calls_.push_back(std::move(call));
 }
 
+void FakeControl::fail_on_device(std::string kernel, Errc code) {
+  const std::lock_guard lock(lock_);
+  device_faults_.emplace_back(std::move(kernel), code);
+}
+
+std::optional<Errc> FakeControl::takes_down(const std::string& kernel) {
+  const std::lock_guard lock(lock_);
+  const auto found = std::ranges::find_if(device_faults_, [&](const auto& fault) {
+    return kernel.find(fault.first) != std::string::npos;
+  });
+  if (found == device_faults_.end()) return std::nullopt;
+  const Errc code = found->second;
+  device_faults_.erase(found);
+  return code;
+}
+
+void FakeControl::hold_builds(std::string kernel) {
+  const std::lock_guard lock(lock_);
+  held_builds_ = std::move(kernel);
+}
+
+void FakeControl::release_builds() {
+  const std::lock_guard lock(lock_);
+  held_builds_.clear();
+  released_.notify_all();
+}
+
+void FakeControl::wait_for_build(const std::string& kernel) {
+  std::unique_lock lock(lock_);
+  released_.wait(
+      lock, [&] { return held_builds_.empty() || kernel.find(held_builds_) == std::string::npos; });
+}
+
 namespace {
 
 /// Products that are stored are looked through as well, as a device compiler would.
@@ -146,6 +179,7 @@ class FakeDevice final : public runtime::DeviceDriver {
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
     runtime::Program program = inner_->translate(kernel, options);
+    if (options_.notes_aliases && options.may_alias != 0) program.code += "spans may overlap\n";
     if (options_.rewrite) options_.rewrite(program);
     return program;
   }
@@ -153,6 +187,7 @@ class FakeDevice final : public runtime::DeviceDriver {
                                              const runtime::Program& program,
                                              std::span<const std::byte> cached) override {
     note({cached.empty() ? Driver::build : Driver::load, kernel.name, {}, 0, 0, program.code});
+    control_->wait_for_build(kernel.name);
     std::vector<std::byte> binary = compile(program);
     if (!cached.empty() && !std::ranges::equal(cached, binary)) {
       throw Error(Errc::compile_failed, "this is no binary of that program");
@@ -210,6 +245,10 @@ class FakeDevice final : public runtime::DeviceDriver {
               std::span<const runtime::Argument> arguments) override {
     auto& fake = static_cast<FakeExecutable&>(executable);
     note({Driver::launch, fake.kernel, shape, 0}, &queue);
+    if (const auto failure = control_->takes_down(fake.kernel)) {
+      late(queue).failure = failure;
+      return;
+    }
     give(queue, [this, code = fake.inner, shape,
                  given = std::vector<runtime::Argument>(arguments.begin(), arguments.end())] {
       inner_->launch(inner_->queue(), *code, shape, given);
@@ -247,6 +286,7 @@ class FakeDevice final : public runtime::DeviceDriver {
     note({Driver::read, "", {}, bytes}, &queue);
     give(queue, [=, this] { inner_->read(inner_->queue(), target, from, offset, bytes); });
     run(queue);
+    throw_failure(queue);
   }
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override {
@@ -258,6 +298,7 @@ class FakeDevice final : public runtime::DeviceDriver {
   void finish(runtime::Queue& queue) override {
     note({Driver::finish, "", {}, 0}, &queue);
     run(queue);
+    throw_failure(queue);
   }
 
   std::unique_ptr<runtime::Queue> make_queue(int) override {
@@ -345,6 +386,18 @@ class FakeDevice final : public runtime::DeviceDriver {
   void run(runtime::Queue& queue) {
     const std::lock_guard lock(lock_);
     late(queue).work()->run();
+  }
+
+  static void throw_failure(runtime::Queue& queue) {
+    const std::optional<Errc> failure = std::exchange(late(queue).failure, std::nullopt);
+    if (!failure) return;
+    Error::Details details;
+    details.code = *failure;
+    details.backend = "fake";
+    details.operation = "wait";
+    details.message = "a launch failed on the device";
+    details.may_have_started = true;
+    throw Error(std::move(details));
   }
 
   void note(DriverCall call, runtime::Queue* queue = nullptr) {

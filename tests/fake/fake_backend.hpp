@@ -3,12 +3,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend.hpp"
@@ -64,8 +66,17 @@ class FakeControl {
   void fail(Driver what, std::uint32_t nth = 1, std::string kernel = "",
             Errc code = Errc::launch_failed);
   bool all_faults_struck() const;
+  /// The next launch of a kernel whose name contains `kernel` is taken, and fails on the device:
+  /// the next wait for its queue throws, once, and what was to be written is not.
+  void fail_on_device(std::string kernel, Errc code = Errc::launch_failed);
+  /// Builds of kernels whose names contain `kernel` do not end until `release_builds`.
+  void hold_builds(std::string kernel);
+  void release_builds();
 
-  void note(DriverCall call);  // called by the fake driver; throws the fault that is due
+  // Called by the fake driver.
+  void note(DriverCall call);  // throws the fault that is due
+  std::optional<Errc> takes_down(const std::string& kernel);
+  void wait_for_build(const std::string& kernel);
 
  private:
   struct Fault {
@@ -77,6 +88,9 @@ class FakeControl {
   mutable std::mutex lock_;
   std::vector<DriverCall> calls_;
   std::vector<Fault> faults_;
+  std::vector<std::pair<std::string, Errc>> device_faults_;
+  std::string held_builds_;  // empty: none
+  std::condition_variable released_;
 };
 
 struct FakeOptions {
@@ -103,6 +117,8 @@ struct FakeOptions {
   /// Whether sequences of so many launches are replayed when they come again; 0: never. A sequence
   /// is known by its kernels' names and its grids.
   std::size_t shortest_replay = 0;
+  /// Whether generated source says that spans may overlap (W80).
+  bool notes_aliases = false;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };
