@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
+#include "codegen/target.hpp"
 #include "ir/kernel.hpp"
 #include "rules/epilogue_fixture.hpp"
 #include "window/kernel_record.hpp"
@@ -66,6 +67,17 @@ TEST(W50Contraction, W50_FixedFormsFusedOperationsPerKernelAndOffFormsNone) {
     differ += fused[i] == apart[i] ? 0 : 1;
   }
   EXPECT_GT(differ, 50);  // the test can tell one from the other
+}
+
+TEST(W50Contraction, W50_TheSourceShownIsWhatADeviceCompiles) {
+  FakeRuntime fake;
+  const auto kernel = square_plus("square_plus");
+  for (const std::string target : {"OpenCL", "CUDA/C", "CUDA/PTX", "Vulkan"}) {
+    EXPECT_EQ(kernel.source(target), codegen::source(form(fake.device(), kernel), target));
+    const auto off = kernel.contraction(Contraction::off);
+    EXPECT_EQ(off.source(target), codegen::source(form(fake.device(), off), target));
+    EXPECT_NE(kernel.source(target), off.source(target));
+  }
 }
 
 TEST(W50Contraction, W50_ADeviceWithoutFastFmaGetsNone) {
