@@ -145,6 +145,7 @@ class FakeDevice final : public runtime::DeviceDriver {
                              const runtime::TranslateOptions& options) const override {
     runtime::Program program = inner_->translate(kernel, options);
     if (options_.rewrite) options_.rewrite(program);
+    if (options_.marks_aliases) program.code += options.may_alias == 0 ? " apart" : " aliasing";
     return program;
   }
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel,

@@ -99,6 +99,8 @@ struct FakeOptions {
   std::function<std::optional<ir::Kernel>(const runtime::UserSource&)> compiler{};
   /// Whether compiled user source tells its parameters.
   bool tells_parameters = true;
+  /// Code ends in "aliasing" or "apart", as spans may overlap or not (W80).
+  bool marks_aliases = false;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };
