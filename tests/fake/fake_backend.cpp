@@ -39,7 +39,12 @@ void FakeControl::clear() {
 
 void FakeControl::fail(Driver what, std::uint32_t nth, std::string kernel, Errc code) {
   const std::lock_guard lock(lock_);
-  faults_.push_back({what, nth, std::move(kernel), code});
+  faults_.push_back({what, nth, std::move(kernel), code, false});
+}
+
+void FakeControl::fail_after_start(std::string kernel) {
+  const std::lock_guard lock(lock_);
+  faults_.push_back({Driver::launch, 1, std::move(kernel), Errc::launch_failed, true});
 }
 
 bool FakeControl::all_faults_struck() const {
@@ -58,6 +63,7 @@ void FakeControl::note(DriverCall call) {
     details.backend = "fake";
     details.operation = "injected";
     details.message = "an injected failure";
+    details.may_have_started = fault->may_have_started;
     faults_.erase(fault);
     throw Error(std::move(details));
   }

@@ -62,6 +62,9 @@ class FakeControl {
   /// only calls for kernels whose name contains it count.
   void fail(Driver what, std::uint32_t nth = 1, std::string kernel = "",
             Errc code = Errc::launch_failed);
+  /// Lets the next launch of a kernel whose name contains `kernel` fail when it may have run
+  /// already.
+  void fail_after_start(std::string kernel);
   bool all_faults_struck() const;
 
   void note(DriverCall call);  // called by the fake driver; throws the fault that is due
@@ -72,6 +75,7 @@ class FakeControl {
     std::uint32_t left;
     std::string kernel;
     Errc code;
+    bool may_have_started = false;
   };
   mutable std::mutex lock_;
   std::vector<DriverCall> calls_;
