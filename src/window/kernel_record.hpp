@@ -90,6 +90,8 @@ struct KernelRecord {
   window::Prepared& on(runtime::DeviceState& device);
   /// The kernel with fused multiply-adds: what a device with a fast fma runs in mode `fixed` (W50).
   const ir::Kernel& contracted() const;
+  /// The same if it is known already; null otherwise.
+  window::Prepared* known_on(const runtime::DeviceState& device) const noexcept;
 
   /// Unique in the process and never used again, unlike an address (W71).
   const std::uint64_t serial;

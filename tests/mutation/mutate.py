@@ -16,6 +16,7 @@ and so is a table whose tests fail without any mutation. Exit status 0: all were
 """
 import argparse
 import dataclasses
+import fcntl
 import os
 import pathlib
 import re
@@ -142,7 +143,7 @@ class Copy:
             status, said = self.make(mutation.target)
             if status != 0:
                 errors = [line for line in said.splitlines() if "error" in line]
-                return False, "does not compile: " + (errors or said.splitlines())[0]
+                return False, "does not compile: " + (errors or said.splitlines()[-1:])[0][:300]
             status, said = self.test(mutation)
             if status == 0:
                 return False, "SURVIVES"
@@ -168,6 +169,12 @@ def main():
                      if re.search(options.only, f"{m.rule} {m.where}")]
     except BadTable as bad:
         sys.exit(str(bad))
+    options.work.mkdir(parents=True, exist_ok=True)
+    lock = open(options.work / "lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit(f"another run uses {options.work}")
     copy = Copy(options.work, options.jobs)
     copy.prepare()
     for target in sorted({m.target for m in mutations}):
