@@ -8,6 +8,7 @@
 #include "salvo/device.hpp"
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"
+#include "salvo/fuse.hpp"
 #include "salvo/intrinsic.hpp"
 #include "salvo/kernel.hpp"
 #include "salvo/math.hpp"

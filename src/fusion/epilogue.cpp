@@ -23,15 +23,6 @@ using ir::Scalar;
 using ir::ValueId;
 using passes::Cloner;
 
-/// Whether a value is the global thread id, in some integer type that holds it.
-bool is_global_id(const ir::Kernel& kernel, ValueId id) {
-  const Node& node = kernel.node(id);
-  if (node.op == Op::GlobalIdx) return node.axis == 0;
-  const bool holds =
-      node.type == Scalar::I64 || node.type == Scalar::U32 || node.type == Scalar::U64;
-  return node.op == Op::Cast && holds && is_global_id(kernel, node.operands[0]);
-}
-
 template <class F>
 bool any_node(const ir::Kernel& kernel, F&& holds) {
   return std::ranges::any_of(kernel.blocks, [&](const ir::Block& block) {

@@ -3,6 +3,9 @@
 #include "runtime/device_state.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 #include "runtime/backend_names.hpp"
@@ -213,15 +216,43 @@ void DeviceState::forget_failure(const ir::Digest& digest, const TranslateOption
   if (found != built_.end()) found->second.failure = nullptr;
 }
 
+FloatProbe DeviceState::probe() {
+  // Kept as compiled kernels are: what decides it is the device, its driver and compiler, and Salvo.
+  const CacheKey key = disk_key({"float_probe", "", {}, "float_probe"}, {});
+  using Kept = std::array<std::uint32_t, 4>;
+  if (disk_cache_) {
+    const DiskCache::Found known = disk_cache_->find(key);
+    if (known.result == CacheLookup::found && known.binary.size() == sizeof(Kept)) {
+      disk_cache_->accept(key);
+      Kept kept;
+      std::memcpy(kept.data(), known.binary.data(), sizeof kept);
+      return {.measured = true,
+              .cases = kept[0],
+              .contracted = kept[1],
+              .fma_rounded_once = kept[2],
+              .narrowing_survives = kept[3] != 0};
+    }
+    if (known.result == CacheLookup::found) disk_cache_->refuse(key);
+  }
+  FloatProbe measured;
+  try {
+    measured = measure_floats(*this);
+  } catch (const Error&) {
+    // A device that cannot run the probe is treated as one that contracts: nothing merges on it.
+    return {};
+  }
+  if (disk_cache_) {
+    const Kept kept{measured.cases, measured.contracted, measured.fma_rounded_once,
+                    measured.narrowing_survives ? 1U : 0U};
+    disk_cache_->store(key, std::as_bytes(std::span(kept)));
+  }
+  return measured;
+}
+
 FloatProbe DeviceState::float_probe() {
   const std::lock_guard issue(issue_lock_);
   if (!probed_.load(std::memory_order_relaxed)) {
-    try {
-      probe_ = measure_floats(*this);
-    } catch (const Error&) {
-      // A device that cannot run the probe is treated as one that contracts: nothing merges on it.
-      probe_ = {};
-    }
+    probe_ = probe();
     probed_.store(true, std::memory_order_release);
   }
   return probe_;

@@ -135,6 +135,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::unique_ptr<Executable> load_or_build(const ir::Kernel& kernel, const Program& program,
                                             const TranslateOptions& options);
   CacheKey disk_key(const Program& program, const TranslateOptions& options);
+  /// The probe's result from disk, or measured and then kept there (W53).
+  FloatProbe probe();
 
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;

@@ -119,6 +119,23 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
       shared_bytes(kernel.shared_bytes()),
       final_form_(false) {}
 
+KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
+                           std::vector<window::LiveValue> live_values,
+                           std::vector<fusion::ApartSpans> kept_apart, Contraction mode)
+    : serial(next_serial()),
+      kernel(std::move(fused)),
+      live(std::move(live_values)),
+      contraction(mode),
+      summary(passes::summarize(kernel)),
+      digest(ir::hash(kernel)),
+      horizontal_refusal(live.empty() ? fusion::horizontal_refusal(kernel, summary)
+                                      : Reason::live_value),
+      parameters(facts_of(kernel, summary)),
+      shared_bytes(kernel.shared_bytes()),
+      apart(std::move(kept_apart)),
+      final_form_(false),
+      contracted_(std::make_shared<const ir::Kernel>(std::move(contracted))) {}
+
 KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
                            const KernelRecord& consumer)
     : serial(next_serial()),
@@ -136,7 +153,16 @@ KernelRecord::~KernelRecord() {
   delete prepared_.load();
 }
 
+std::shared_ptr<KernelRecord> KernelRecord::in_mode(Contraction mode) const {
+  return std::make_shared<KernelRecord>(kernel, contracted(), live, apart, mode);
+}
+
 std::shared_ptr<KernelRecord> KernelRecord::split_records(const std::vector<bool>& split) {
+  if (!apart.empty()) {
+    throw Error(Errc::unsupported, fmt::format("{} is made of two kernels by salvo::fuse and takes "
+                                               "no structure of arrays",
+                                               kernel.name));
+  }
   const std::lock_guard lock(lock_);
   std::shared_ptr<KernelRecord>& known = split_[split];
   if (!known) {
@@ -145,17 +171,25 @@ std::shared_ptr<KernelRecord> KernelRecord::split_records(const std::vector<bool
     const auto added = static_cast<std::uint32_t>(columns.parameters.size() - parameters.size());
     std::vector<window::LiveValue> moved = live;
     for (window::LiveValue& value : moved) value.parameter += added;
-    auto made = std::make_shared<KernelRecord>(std::move(columns), std::move(moved), contraction);
+    auto made = std::make_shared<KernelRecord>(std::move(columns),
+                                               passes::split_records(contracted(), split),
+                                               std::move(moved), apart, contraction);
     made->never_held = Reason::structure_of_arrays;
     known = std::move(made);
   }
   return known;
 }
 
-const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) {
-  if (final_form_ || contraction != Contraction::fixed || !device.fast_fma) return kernel;
-  if (!contracted_) contracted_ = std::make_unique<const ir::Kernel>(passes::contract(kernel));
+const ir::Kernel& KernelRecord::contracted() const {
+  std::call_once(contracting_, [this] {
+    if (!contracted_) contracted_ = std::make_shared<const ir::Kernel>(passes::contract(kernel));
+  });
   return *contracted_;
+}
+
+const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) const {
+  const bool as_traced = final_form_ || contraction != Contraction::fixed || !device.fast_fma;
+  return as_traced ? kernel : contracted();
 }
 
 window::Prepared* KernelRecord::known_on(const runtime::DeviceState& device) const noexcept {

@@ -34,6 +34,21 @@ bool leaves_block_open(const Dims& dims) noexcept {
   return dims.is_range() && dims.automatic_block() && dims.range() > 0;
 }
 
+/// Whether a launch may bind these to two spans that a fused kernel needs apart (W49).
+bool are_apart(const fusion::ApartSpans& pair, const Dims& dims, const detail::CallArgument& read,
+               const detail::CallArgument& written, std::uint64_t read_bytes,
+               std::uint64_t written_bytes) noexcept {
+  if (!read.storage || read.storage != written.storage) return true;
+  if (read.byte_offset + read.length * read_bytes <= written.byte_offset ||
+      written.byte_offset + written.length * written_bytes <= read.byte_offset) {
+    return true;
+  }
+  // In place is one thread for each element: not in rows that repeat it.
+  const auto rows = [](const std::array<std::int64_t, 3>& size) { return size[1] * size[2]; };
+  return pair.in_place && read.byte_offset == written.byte_offset &&
+         rows(dims.grid_size()) * rows(dims.block_size()) == 1;
+}
+
 }  // namespace
 
 runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
@@ -141,6 +156,17 @@ void LaunchWindow::check_arguments(const runtime::DeviceState& device, const Ker
              fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
                          argument.storage->bytes(), device.id(),
                          device.properties().max_allocation_bytes));
+    }
+  }
+  for (const fusion::ApartSpans& pair : record.apart) {
+    if (!are_apart(pair, dims, arguments[pair.read], arguments[pair.written],
+                   record.parameters[pair.read].element_bytes,
+                   record.parameters[pair.written].element_bytes)) {
+      refuse(
+          kernel.name, dims,
+          fmt::format("argument {} overlaps argument {}, which is written while it is read: what "
+                      "was fused into one kernel reads it again",
+                      pair.read + 1, pair.written + 1));
     }
   }
 }

@@ -41,7 +41,12 @@ void FakeControl::clear() {
 
 void FakeControl::fail(Driver what, std::uint32_t nth, std::string kernel, Errc code) {
   const std::lock_guard lock(lock_);
-  faults_.push_back({what, nth, std::move(kernel), code});
+  faults_.push_back({what, nth, std::move(kernel), code, false});
+}
+
+void FakeControl::fail_after_start(std::string kernel) {
+  const std::lock_guard lock(lock_);
+  faults_.push_back({Driver::launch, 1, std::move(kernel), Errc::launch_failed, true});
 }
 
 bool FakeControl::all_faults_struck() const {
@@ -60,6 +65,7 @@ void FakeControl::note(DriverCall call) {
     details.backend = "fake";
     details.operation = "injected";
     details.message = "an injected failure";
+    details.may_have_started = fault->may_have_started;
     faults_.erase(fault);
     throw Error(std::move(details));
   }
@@ -179,8 +185,8 @@ class FakeDevice final : public runtime::DeviceDriver {
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
     runtime::Program program = inner_->translate(kernel, options);
-    if (options_.notes_aliases && options.may_alias != 0) program.code += "spans may overlap\n";
     if (options_.rewrite) options_.rewrite(program);
+    if (options_.marks_aliases) program.code += options.may_alias == 0 ? " apart" : " aliasing";
     return program;
   }
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel,

@@ -65,6 +65,9 @@ class FakeControl {
   /// only calls for kernels whose name contains it count.
   void fail(Driver what, std::uint32_t nth = 1, std::string kernel = "",
             Errc code = Errc::launch_failed);
+  /// Lets the next launch of a kernel whose name contains `kernel` fail when it may have run
+  /// already.
+  void fail_after_start(std::string kernel);
   bool all_faults_struck() const;
   /// The next launch of a kernel whose name contains `kernel` is taken, and fails on the device:
   /// the next wait for its queue throws, once, and what was to be written is not.
@@ -84,6 +87,7 @@ class FakeControl {
     std::uint32_t left;
     std::string kernel;
     Errc code;
+    bool may_have_started = false;
   };
   mutable std::mutex lock_;
   std::vector<DriverCall> calls_;
@@ -117,8 +121,8 @@ struct FakeOptions {
   /// Whether sequences of so many launches are replayed when they come again; 0: never. A sequence
   /// is known by its kernels' names and its grids.
   std::size_t shortest_replay = 0;
-  /// Whether generated source says that spans may overlap (W80).
-  bool notes_aliases = false;
+  /// Code ends in "aliasing" or "apart", as spans may overlap or not (W80).
+  bool marks_aliases = false;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };
