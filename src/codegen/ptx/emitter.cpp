@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "codegen/ptx/writer.hpp"
 #include "passes/expand_math.hpp"
 #include "passes/simplify.hpp"
+#include "passes/unroll.hpp"
 
 namespace salvo::codegen::ptx {
 namespace {
@@ -81,6 +83,12 @@ class Emitter {
   struct Loop {
     std::string next;  // where Continue goes
     std::string end;   // where Break goes
+  };
+  /// Rounds of a loop that are written out one after the other.
+  struct Rounds {
+    Strides strides;
+    std::int64_t number = 0;
+    std::map<const Node*, std::string> addresses;  // of the first round's accesses
   };
 
   // Before the body.
@@ -249,31 +257,71 @@ class Emitter {
   Scalar type_of(ValueId id) const { return kernel_.node(id).type; }
   std::string word(ValueId id) { return arithmetic_.low_word(type_of(id), value(id)); }
 
+  /// An index as another one and the positive constant that is added to it. The address may be put
+  /// together in the same way: were the sum to overflow, it would be negative.
+  std::pair<ValueId, std::int64_t> split(ValueId index) const {
+    constexpr std::int64_t kMost = 1 << 20;
+    std::int64_t added = 0;
+    while (true) {
+      const Node& sum = kernel_.node(index);
+      if (sum.op != Op::Add || !ir::is_signed(sum.type)) return {index, added};
+      const auto is_small = [&](ValueId id) {
+        const Node& node = kernel_.node(id);
+        return node.op == Op::Constant && node.literal <= static_cast<std::uint64_t>(kMost - added);
+      };
+      const std::size_t constant = is_small(sum.operands[1]) ? 1 : 0;
+      if (!is_small(sum.operands[constant])) return {index, added};
+      added += static_cast<std::int64_t>(kernel_.node(sum.operands[constant]).literal);
+      index = sum.operands[1 - constant];
+    }
+  }
+
+  /// Where the element at an index lies.
+  std::string element_address(const Node& node, ValueId index) {
+    const ir::Memory& memory = kernel_.memories[node.memory];
+    const std::uint32_t size = memory.element.size;
+    if (memory.space == Space::Shared) {
+      std::string address = writer_.fresh(Bank::b32);
+      writer_.put("mad.lo.s32 {}, {}, {}, {}", address, word(index), size, bases_[node.memory]);
+      return address;
+    }
+    const std::string base = memory.space == Space::Global
+                                 ? bound(memory.parameter, kernel_.slot_of(node)).data
+                                 : bases_[node.memory];
+    const Scalar type = type_of(index);
+    const std::string at = value(index);
+    std::string address = writer_.fresh(Bank::b64);
+    writer_.put("mad.{}.{} {}, {}, {}, {}", ir::size_of(type) == 8 ? "lo" : "wide", type_name(type),
+                address, at, size, base);
+    return address;
+  }
+
   Place place(const Node& node) {
     const ir::Memory& memory = kernel_.memories[node.memory];
     const ir::Field& field = kernel_.field_of(node);
-    const ValueId index = node.operands[0];
-    const std::uint32_t size = memory.element.size;
     Place result{field.type, "", "", false};
+    result.space = memory.space == Space::Shared   ? "shared"
+                   : memory.space == Space::Global ? "global"
+                                                   : "local";
+    result.constant = memory.space == Space::Global && !written_[node.memory] &&
+                      memory.parameter < 64 && (options_.may_alias >> memory.parameter & 1) == 0;
+    const auto [index, added] = split(node.operands[0]);
+    const auto size = static_cast<std::int64_t>(memory.element.size);
+    std::int64_t offset = field.offset + added * size;
+    const auto made = [&] {
+      return cached(fmt::format("address {} {} {}", node.memory, index, kernel_.slot_of(node)),
+                    [&] { return element_address(node, index); });
+    };
     std::string address;
-    if (memory.space == Space::Shared) {
-      result.space = "shared";
-      address = writer_.fresh(Bank::b32);
-      writer_.put("mad.lo.s32 {}, {}, {}, {}", address, word(index), size, bases_[node.memory]);
+    if (const auto stride = rounds_ ? rounds_->strides.of(node) : std::nullopt) {
+      std::string& first = rounds_->addresses[&node];
+      if (first.empty()) first = made();
+      address = first;
+      offset += rounds_->number * *stride * size;
     } else {
-      const bool global = memory.space == Space::Global;
-      result.space = global ? "global" : "local";
-      const std::string base =
-          global ? bound(memory.parameter, kernel_.slot_of(node)).data : bases_[node.memory];
-      const Scalar type = type_of(index);
-      const std::string at = value(index);
-      address = writer_.fresh(Bank::b64);
-      writer_.put("mad.{}.{} {}, {}, {}, {}", ir::size_of(type) == 8 ? "lo" : "wide",
-                  type_name(type), address, at, size, base);
-      result.constant = global && !written_[node.memory] && memory.parameter < 64 &&
-                        (options_.may_alias >> memory.parameter & 1) == 0;
+      address = made();
     }
-    result.address = field.offset == 0 ? address : fmt::format("{}+{}", address, field.offset);
+    result.address = offset == 0 ? address : fmt::format("{}+{}", address, offset);
     return result;
   }
 
@@ -406,42 +454,49 @@ class Emitter {
     if (node.unroll == 1) writer_.raw("\t.pragma \"nounroll\";\n");
   }
 
-  /// Runs rounds while four are left, and leaves the others to the loop that follows.
+  /// Runs four rounds at a time and leaves those that remain to the loop that follows.
   void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit) {
     const std::uint64_t step = kernel_.node(node.operands[2]).literal;
-    const std::string rounds = writer_.fresh_label();
     const std::string rest = writer_.fresh_label();
-    const auto leave_if_few = [&] {
-      // Below the limit the distance to it fits 32 bits without a sign.
-      const std::string over = writer_.fresh(Bank::predicate);
-      const std::string few = writer_.fresh(Bank::predicate);
-      const std::string left = writer_.fresh(Bank::b32);
-      writer_.put("setp.ge.s32 {}, {}, {}", over, index, limit);
-      writer_.put("@{} bra {}", over, rest);
-      writer_.put("sub.s32 {}, {}, {}", left, limit, index);
-      writer_.put("setp.le.u32 {}, {}, {}", few, left, 3 * step);
-      writer_.put("@{} bra {}", few, rest);
-    };
-    writer_.label(rounds);
-    leave_if_few();
-    for (std::uint64_t round = 0; round < 4; ++round) {
+    const std::string again = writer_.fresh_label();
+    const auto word = [&] { return writer_.fresh(Bank::b32); };
+    const std::string none = writer_.fresh(Bank::predicate);
+    const std::string few = writer_.fresh(Bank::predicate);
+    const std::string more = writer_.fresh(Bank::predicate);
+    const std::string left = word();
+    const std::string below = word();
+    const std::string fours = word();
+    const std::string way = word();
+    const std::string stop = word();
+    // Below the limit the distance to it fits 32 bits without a sign, and no counter overflows.
+    writer_.put("setp.ge.s32 {}, {}, {}", none, index, limit);
+    writer_.put("@{} bra {}", none, rest);
+    writer_.put("sub.s32 {}, {}, {}", left, limit, index);
+    writer_.put("sub.s32 {}, {}, 1", below, left);
+    const std::string rounds_but_one = arithmetic_.divide_by(Op::Div, Scalar::U32, below, step);
+    writer_.put("setp.lt.u32 {}, {}, 3", few, rounds_but_one);
+    writer_.put("@{} bra {}", few, rest);
+    const std::string rounds = word();
+    writer_.put("add.s32 {}, {}, 1", rounds, rounds_but_one);
+    writer_.put("and.b32 {}, {}, -4", fours, rounds);
+    writer_.put("mul.lo.s32 {}, {}, {}", way, fours, step);
+    writer_.put("add.s32 {}, {}, {}", stop, index, way);
+    writer_.label(again);
+    rounds_.emplace(Rounds{Strides(kernel_, id), 0, {}});
+    for (; rounds_->number < 4; ++rounds_->number) {
       values_[id] = writer_.fresh(Bank::b32);
-      writer_.put("add.s32 {}, {}, {}", values_[id], index, round * step);
+      writer_.put("add.s32 {}, {}, {}", values_[id], index,
+                  static_cast<std::uint64_t>(rounds_->number) * step);
       block(node.blocks[0]);
     }
+    rounds_.reset();
     writer_.put("add.s32 {}, {}, {}", index, index, 4 * step);
-    writer_.put("bra {}", rounds);
+    writer_.put("setp.ne.s32 {}, {}, {}", more, index, stop);
+    writer_.put("@{} bra {}", more, again);
     writer_.label(rest);
   }
 
   void for_(ValueId id, const Node& node) {
-    if (const auto counters = known_counters(kernel_, node); !counters.empty()) {
-      for (std::int64_t at : counters) {
-        values_[id] = arithmetic_.constant(Scalar::I32, static_cast<std::uint64_t>(at));
-        block(node.blocks[0]);
-      }
-      return;
-    }
     const Scalar type = type_of(node.operands[0]);
     const bool down = node.literal == 1;
     const std::string limit = value(node.operands[1]);
@@ -506,6 +561,7 @@ class Emitter {
   std::vector<std::string> values_;     // by node: its register once emitted
   std::vector<std::map<std::string, std::string>> scopes_{1};
   std::vector<Loop> loops_;
+  std::optional<Rounds> rounds_;  // while such a loop is written
 };
 
 }  // namespace
@@ -519,9 +575,9 @@ Target target_for(int driver_version, int chip) noexcept {
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options) {
   const bool complete =
       std::ranges::all_of(kernel.nodes, [](const Node& node) { return has_instruction(node.op); });
-  if (complete) return Emitter(kernel, options).run();
-  const ir::Kernel expanded = passes::simplify(passes::expand_math(kernel));
-  return Emitter(expanded, options).run();
+  const ir::Kernel plain =
+      passes::unroll(complete ? kernel : passes::simplify(passes::expand_math(kernel)));
+  return Emitter(plain, options).run();
 }
 
 }  // namespace salvo::codegen::ptx
