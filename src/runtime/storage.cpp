@@ -25,6 +25,14 @@ Storage::~Storage() {
   if (std::byte* host = host_.load()) ::operator delete(host, std::align_val_t(align_));
 }
 
+void Storage::dispose() noexcept {
+  if (const DeviceCopy* copy = copy_.load(std::memory_order_acquire)) {
+    HeldWork* held = copy->device->held_work();
+    if (held && held->adopt(*copy->device, *this)) return;
+  }
+  delete this;
+}
+
 bool Storage::change(std::uint64_t seen, Residence next) noexcept {
   const std::uint64_t replaced = (seen & ~std::uint64_t{7}) + 8 + static_cast<std::uint64_t>(next);
   return state_.compare_exchange_strong(seen, replaced, std::memory_order_acq_rel);

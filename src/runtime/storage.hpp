@@ -43,7 +43,7 @@ struct DeviceCopy {
   std::uint64_t upload = 0;  // the library's latest write to it; streams wait for that
 };
 
-/// Counted by vectors, views and held launches. Any thread may read and launch; state changes are
+/// Counted by vectors and views; held launches keep it by its stamps (W15). Any thread may read and launch; state changes are
 /// atomic, and a change that lost a race against a launch leaves the device's copy the newer one.
 class Storage {
  public:
@@ -54,7 +54,7 @@ class Storage {
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
   }
 
   std::size_t bytes() const noexcept { return bytes_; }
@@ -110,7 +110,12 @@ class Storage {
   void mark_escaped() noexcept { escaped_.store(true, std::memory_order_release); }
   bool escaped() const noexcept { return escaped_.load(std::memory_order_acquire); }
 
+  /// Links storages that only held launches use; guarded by the window lock of the copy's device.
+  Storage* next_orphan = nullptr;
+
  private:
+  /// The last reference is gone: destroyed now, or by the window when no held launch binds it.
+  void dispose() noexcept;
   static Residence unpack(std::uint64_t state) noexcept {
     return static_cast<Residence>(state & 7);
   }

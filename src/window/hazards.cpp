@@ -3,18 +3,17 @@
 #include "window/hazards.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace salvo::window {
 namespace {
 
 bool overlap(const Access& a, const Access& b) noexcept {
-  return a.storage.get() == b.storage.get() && a.begin < b.end && b.begin < a.end;
+  return a.storage == b.storage && a.begin < b.end && b.begin < a.end;
 }
 
 }  // namespace
 
-void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr storage,
+void add_access(HeldLaunch& launch, std::uint32_t parameter, runtime::Storage& storage,
                 runtime::DeviceCopy* copy, std::uint32_t store_unit) {
   const ParameterFacts& facts = launch.kernel->parameters[parameter];
   runtime::Argument& argument = launch.arguments[parameter];
@@ -27,15 +26,15 @@ void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr 
     made.begin = made.begin / store_unit * store_unit;
     made.end = (made.end + store_unit - 1) / store_unit * store_unit;
   }
-  made.whole = made.begin == 0 && made.end >= storage->bytes();
-  made.storage = std::move(storage);
+  made.whole = made.begin == 0 && made.end >= storage.bytes();
+  made.storage = &storage;
   made.copy = copy;
   made.reads = facts.reads;
   made.writes = facts.writes;
   for (const Access& other : launch.accesses) {
     launch.may_alias = launch.may_alias || conflicts(made, other);
   }
-  launch.accesses.push_back(std::move(made));
+  launch.accesses.push_back(made);
 }
 
 bool conflicts(const Access& a, const Access& b) noexcept {

@@ -13,7 +13,7 @@ namespace salvo::window {
 /// Adds the access of one span argument, which `launch` has already, and keeps `may_alias`. `copy`
 /// is null if the vector is not on the device yet. `store_unit` is the device's smallest store that
 /// leaves its neighbours alone, in bytes.
-void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr storage,
+void add_access(HeldLaunch& launch, std::uint32_t parameter, runtime::Storage& storage,
                 runtime::DeviceCopy* copy, std::uint32_t store_unit);
 
 /// Whether two accesses touch the same bytes and one writes.

@@ -38,40 +38,64 @@ void LaunchWindow::throw_first(Failures failures) {
   throw first.with_others(std::move(failures));
 }
 
-std::vector<std::unique_ptr<Group>> LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
+void LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
   const std::lock_guard lock(window.lock);
-  const auto count = static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
-  std::vector<std::unique_ptr<Group>> taken(std::make_move_iterator(window.groups.begin()),
-                                            std::make_move_iterator(window.groups.begin() + count));
-  window.groups.erase(window.groups.begin(), window.groups.begin() + count);
-  return taken;
+  const auto end = window.groups.begin() +
+                   static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
+  std::move(window.groups.begin(), end, std::back_inserter(window.issuing));
+  window.groups.erase(window.groups.begin(), end);
 }
 
-void LaunchWindow::recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups) {
-  // What the launches own is let go before the lock is taken: a destructor may free memory.
-  for (auto& group : groups) {
-    for (auto& launch : group->members) launch->reset();
+void LaunchWindow::recycle(const runtime::DeviceState& device) {
+  DeviceWindow& window = window_of(device);
+  // What nobody uses any more is let go without the lock: a destructor may free memory.
+  runtime::Storage* storages = nullptr;
+  std::vector<std::shared_ptr<KernelRecord>> kernels;
+  {
+    const std::lock_guard lock(window.lock);
+    window.issued_through = window.issuing.back()->sequence;
+    for (auto& group : window.issuing) {
+      for (auto& launch : group->members) {
+        std::ranges::move(launch->parts, std::back_inserter(window.spare_launches));
+        launch->parts.clear();
+        window.spare_launches.push_back(std::move(launch));
+      }
+      group->members.clear();
+      window.spare_groups.push_back(std::move(group));
+    }
+    std::erase_if(window.kernels, [&](auto& kept) {
+      if (kept.second->last_held > window.issued_through) return false;
+      kept.second->is_kept = false;
+      if (kept.first.use_count() == 1) kernels.push_back(std::move(kept.first));
+      return true;
+    });
+    runtime::Storage* waiting = std::exchange(window.orphans, nullptr);
+    while (waiting) {
+      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan);
+      const runtime::DeviceCopy* copy = one->copy_on(device);
+      runtime::Storage*& list = copy && held_uses(window, *copy) ? window.orphans : storages;
+      one->next_orphan = std::exchange(list, one);
+    }
+    window.unissued.fetch_sub(static_cast<std::uint32_t>(window.issuing.size()),
+                              std::memory_order_release);
+    window.issuing.clear();
   }
-  const std::lock_guard lock(window.lock);
-  for (auto& group : groups) {
-    std::ranges::move(group->members, std::back_inserter(window.spare_launches));
-    group->members.clear();
-    window.spare_groups.push_back(std::move(group));
-  }
-  window.unissued.fetch_sub(static_cast<std::uint32_t>(groups.size()), std::memory_order_release);
+  destroy(storages);
 }
 
-void LaunchWindow::issue_groups(runtime::DeviceState& device,
-                                std::vector<std::unique_ptr<Group>> groups, Failures& failures) {
-  for (auto& group : groups) issue_group(device, *group, failures);
-  recycle(window_of(device), std::move(groups));
+void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
+                                Failures& failures) {
+  DeviceWindow& window = window_of(device);
+  detach(window, most);
+  if (window.issuing.empty()) return;
+  for (auto& group : window.issuing) issue_group(device, *group, failures);
+  recycle(device);
 }
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
   if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard issue(device.issue_lock());
-  issue_groups(device, detach(window_of(device), std::numeric_limits<std::ptrdiff_t>::max()),
-               failures);
+  issue_oldest(device, std::numeric_limits<std::size_t>::max(), failures);
 }
 
 void LaunchWindow::issue(runtime::DeviceState& device) {

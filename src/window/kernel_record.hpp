@@ -52,6 +52,10 @@ struct Prepared {
   /// device's issue lock. Stale once the device's generation moved on.
   std::array<runtime::Executable*, 2> executables{};
   std::uint32_t generation = 0;
+  /// The latest held group with a launch of it, and whether the window owns the kernel because of
+  /// that (W15). Guarded by the device's window lock.
+  std::uint64_t last_held = 0;
+  bool is_kept = false;
   std::unique_ptr<Prepared> next;
 };
 

@@ -56,9 +56,19 @@ LaunchWindow::LaunchWindow(runtime::Core& core)
   }
 }
 
+void LaunchWindow::destroy(runtime::Storage* orphans) noexcept {
+  while (orphans) delete std::exchange(orphans, orphans->next_orphan);
+}
+
+LaunchWindow::~LaunchWindow() {
+  for (const auto& window : windows_) {
+    destroy(window->orphans);
+  }
+}
+
 void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
   launch.reset();
-  launch.kernel = call.kernel;
+  launch.kernel = call.kernel.get();
   launch.prepared = &call.prepared;
   launch.shape = call.shape;
   launch.where = call.dims.where();
@@ -77,8 +87,7 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
     if (!given.storage) continue;
     runtime::DeviceCopy* copy = given.storage->copy_on(call.device);
     if (copy) argument.buffer = copy->buffer;
-    add_access(launch, static_cast<std::uint32_t>(p), detail::StoragePtr::share(*given.storage),
-               copy, store_unit);
+    add_access(launch, static_cast<std::uint32_t>(p), *given.storage, copy, store_unit);
     launch.accesses.back().overwritten = given.overwritten;
   }
   for (const LiveValue& live : call.kernel->live) {
@@ -196,8 +205,9 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   if (explain_.listening() && (group || !window.groups.empty())) {
     explain_pair(call, group ? *group : *window.groups.back(), group ? Reason::none : reason);
   }
-  // From here on nothing throws: a launch is held and marked, or neither.
+  keep(window, call.kernel, call.prepared, group ? group->sequence : window.last_sequence + 1);
   if (!group) group = &new_group(window);
+  // From here on nothing throws: a launch is held and marked, or neither.
   group->members.push_back(std::move(launch));
   ++group->launches;
   group->grid_x += call.shape.grid[0];
@@ -221,7 +231,7 @@ void LaunchWindow::hold(const Call& call) {
         Failures failures;
         {
           const std::lock_guard issue(call.device.issue_lock());
-          issue_groups(call.device, detach(call.window, 1), failures);
+          issue_oldest(call.device, 1, failures);
         }
         throw_first(std::move(failures));
         break;
@@ -240,8 +250,23 @@ void LaunchWindow::hold(const Call& call) {
 }
 
 bool LaunchWindow::held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept {
-  return !window.groups.empty() &&
-         std::max(copy.last_reader, copy.last_writer) >= window.groups.front()->sequence;
+  return std::max(copy.last_reader, copy.last_writer) > window.issued_through;
+}
+
+void LaunchWindow::keep(DeviceWindow& window, const std::shared_ptr<KernelRecord>& kernel,
+                        Prepared& prepared, std::uint64_t sequence) {
+  if (!prepared.is_kept) window.kernels.emplace_back(kernel, &prepared);
+  prepared.is_kept = true;
+  prepared.last_held = sequence;
+}
+
+bool LaunchWindow::adopt(const runtime::DeviceState& device, runtime::Storage& storage) noexcept {
+  DeviceWindow& window = window_of(device);
+  const std::lock_guard lock(window.lock);
+  const runtime::DeviceCopy* copy = storage.copy_on(device);
+  if (!copy || !held_uses(window, *copy)) return false;
+  storage.next_orphan = std::exchange(window.orphans, &storage);
+  return true;
 }
 
 bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storage) {

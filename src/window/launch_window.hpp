@@ -58,6 +58,7 @@ struct SourceLaunch {
 class LaunchWindow final : public runtime::HeldWork {
  public:
   explicit LaunchWindow(runtime::Core& core);
+  ~LaunchWindow() override;
 
   /// One launch call, from its checks to being held or run (W1-W15, W57). `arguments` are the
   /// kernel's declared parameters in order. On a stream it runs at once (W7).
@@ -89,6 +90,7 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_all() override;
   void issue(runtime::DeviceState& device) override;
   bool retire(runtime::DeviceState& device, runtime::Storage& storage) override;
+  bool adopt(const runtime::DeviceState& device, runtime::Storage& storage) noexcept override;
   /// Issues everything and makes the devices start (W22).
   void flush();
   /// The same for one device (W18).
@@ -118,12 +120,18 @@ class LaunchWindow final : public runtime::HeldWork {
     mutable std::mutex lock;
     std::vector<std::unique_ptr<Group>> groups;  // by sequence
     std::uint64_t last_sequence = 0;
+    std::uint64_t issued_through = 0;  // groups up to this one are issued
+    /// What held launches use and nobody else may own any more (W15): kernels, one entry each, and
+    /// storages whose last reference is gone.
+    std::vector<std::pair<std::shared_ptr<KernelRecord>, Prepared*>> kernels;
+    runtime::Storage* orphans = nullptr;  // a list by next_orphan
     /// Groups held, or taken out by a thread that has yet to issue them; read without a lock to
     /// see that there is nothing to issue and nobody to wait for.
     std::atomic<std::uint32_t> unissued{0};
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
     // Guarded by the issue lock:
+    std::vector<std::unique_ptr<Group>> issuing;
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     HeldLaunch immediate;                      // the launch that runs at once
@@ -205,6 +213,9 @@ class LaunchWindow final : public runtime::HeldWork {
   bool has_grant(const KernelRecord& kernel) const;
   bool has_grant(const HeldLaunch& launch) const;
   static bool held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept;
+  /// Owns a kernel for as long as the group `sequence` is held. Throws before it changes anything.
+  static void keep(DeviceWindow& window, const std::shared_ptr<KernelRecord>& kernel,
+                   Prepared& prepared, std::uint64_t sequence);
   void bring_to_device(runtime::DeviceState& device,
                        std::span<const detail::CallArgument> arguments);
   /// One attempt, with the issue lock held: false if another thread moved a vector away.
@@ -232,8 +243,8 @@ class LaunchWindow final : public runtime::HeldWork {
   void explain_pair(const Call& call, const Group& group, Reason reason);
 
   // Issuing (issue.cpp); the device's issue lock is held.
-  void issue_groups(runtime::DeviceState& device, std::vector<std::unique_ptr<Group>> groups,
-                    Failures& failures);
+  /// Takes at most so many groups out of the window and issues them.
+  void issue_oldest(runtime::DeviceState& device, std::size_t most, Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
   Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
@@ -248,8 +259,9 @@ class LaunchWindow final : public runtime::HeldWork {
                    Failures& failures);
   void launch_single(runtime::DeviceState& device, HeldLaunch& launch,
                      runtime::StreamState* stream = nullptr);
-  std::vector<std::unique_ptr<Group>> detach(DeviceWindow& window, std::size_t most);
-  void recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups);
+  static void detach(DeviceWindow& window, std::size_t most);
+  void recycle(const runtime::DeviceState& device);
+  static void destroy(runtime::Storage* orphans) noexcept;
   void issue_device(runtime::DeviceState& device, Failures& failures);
   void flush_device(runtime::DeviceState& device, Failures& failures);
   static void throw_first(Failures failures);

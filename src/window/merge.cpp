@@ -134,7 +134,7 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const 
   const HeldLaunch& producer = *merge.group->members[merge.producer];
   std::unique_ptr<HeldLaunch> merged = spare_launch(call.window);
   merged->reset();
-  merged->kernel = merge.kernel;
+  merged->kernel = merge.kernel.get();
   merged->prepared = merge.prepared;
   merged->shape = producer.shape;
   merged->where = producer.where;
@@ -143,7 +143,7 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const 
     const auto base = static_cast<std::uint32_t>(merged->arguments.size());
     std::ranges::copy(one->arguments, std::back_inserter(merged->arguments));
     for (const Access& access : one->accesses) {
-      add_access(*merged, base + access.parameter, access.storage, access.copy,
+      add_access(*merged, base + access.parameter, *access.storage, access.copy,
                  call.device.properties().store_unit_bytes);
     }
   }
