@@ -37,6 +37,8 @@ enum class Driver : std::uint8_t {
   register_host,
   unregister_host,
   build_source,
+  copy_from_peer,
+  adopt_queue,
 };
 
 struct DriverCall {
@@ -90,6 +92,8 @@ struct FakeOptions {
   std::function<std::uint32_t(const ir::Kernel&)> max_threads{};
   /// The device's compiler contracts whatever it is told, within what it compiles as one kernel.
   bool contracts = false;
+  /// Whether its devices copy to each other without the host.
+  bool peers = false;
   /// Changes generated source, as registering an intrinsic anew would.
   std::function<void(runtime::Program&)> rewrite{};
   /// Which device compiler it is, for the disk cache; and whether it hands out binaries.
