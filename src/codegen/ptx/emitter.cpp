@@ -450,47 +450,57 @@ class Emitter {
     writer_.label(end);
   }
 
-  void loop_hint(const Node& node) {
-    if (node.unroll == 1) writer_.raw("\t.pragma \"nounroll\";\n");
-  }
+  /// The first thing in the block that a loop comes back to.
+  void keep_rolled() { writer_.raw("\t.pragma \"nounroll\";\n"); }
 
   /// Runs four rounds at a time and leaves those that remain to the loop that follows.
-  void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit) {
-    const std::uint64_t step = kernel_.node(node.operands[2]).literal;
+  void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit,
+                const std::string& step) {
+    const Node& steps = kernel_.node(node.operands[2]);
+    const bool known = steps.op == Op::Constant;
     const std::string rest = writer_.fresh_label();
     const std::string again = writer_.fresh_label();
     const auto word = [&] { return writer_.fresh(Bank::b32); };
-    const std::string none = writer_.fresh(Bank::predicate);
-    const std::string few = writer_.fresh(Bank::predicate);
-    const std::string more = writer_.fresh(Bank::predicate);
+    const auto leave_unless = [&](const char* holds, const std::string& a, const std::string& b) {
+      const std::string met = writer_.fresh(Bank::predicate);
+      writer_.put("setp.{} {}, {}, {}", holds, met, a, b);
+      writer_.put("@!{} bra {}", met, rest);
+    };
+    // Below the limit the distance to it fits 32 bits without a sign, and no counter overflows.
+    leave_unless("lt.s32", index, limit);
+    if (!known) leave_unless("gt.s32", step, "0");
     const std::string left = word();
     const std::string below = word();
+    writer_.put("sub.s32 {}, {}, {}", left, limit, index);
+    writer_.put("sub.s32 {}, {}, 1", below, left);
+    std::string rounds_but_one;
+    if (known) {
+      rounds_but_one = arithmetic_.divide_by(Op::Div, Scalar::U32, below, steps.literal);
+    } else {
+      rounds_but_one = word();
+      writer_.put("div.u32 {}, {}, {}", rounds_but_one, below, step);
+    }
+    leave_unless("ge.u32", rounds_but_one, "3");
+    const std::string rounds = word();
     const std::string fours = word();
     const std::string way = word();
     const std::string stop = word();
-    // Below the limit the distance to it fits 32 bits without a sign, and no counter overflows.
-    writer_.put("setp.ge.s32 {}, {}, {}", none, index, limit);
-    writer_.put("@{} bra {}", none, rest);
-    writer_.put("sub.s32 {}, {}, {}", left, limit, index);
-    writer_.put("sub.s32 {}, {}, 1", below, left);
-    const std::string rounds_but_one = arithmetic_.divide_by(Op::Div, Scalar::U32, below, step);
-    writer_.put("setp.lt.u32 {}, {}, 3", few, rounds_but_one);
-    writer_.put("@{} bra {}", few, rest);
-    const std::string rounds = word();
     writer_.put("add.s32 {}, {}, 1", rounds, rounds_but_one);
     writer_.put("and.b32 {}, {}, -4", fours, rounds);
     writer_.put("mul.lo.s32 {}, {}, {}", way, fours, step);
     writer_.put("add.s32 {}, {}, {}", stop, index, way);
     writer_.label(again);
     rounds_.emplace(Rounds{Strides(kernel_, id), 0, {}});
+    values_[id] = index;
     for (; rounds_->number < 4; ++rounds_->number) {
-      values_[id] = writer_.fresh(Bank::b32);
-      writer_.put("add.s32 {}, {}, {}", values_[id], index,
-                  static_cast<std::uint64_t>(rounds_->number) * step);
       block(node.blocks[0]);
+      const std::string next = word();
+      writer_.put("add.s32 {}, {}, {}", next, values_[id], step);
+      values_[id] = next;
     }
     rounds_.reset();
-    writer_.put("add.s32 {}, {}, {}", index, index, 4 * step);
+    const std::string more = writer_.fresh(Bank::predicate);
+    arithmetic_.move(Scalar::I32, index, values_[id]);
     writer_.put("setp.ne.s32 {}, {}, {}", more, index, stop);
     writer_.put("@{} bra {}", more, again);
     writer_.label(rest);
@@ -499,19 +509,23 @@ class Emitter {
   void for_(ValueId id, const Node& node) {
     const Scalar type = type_of(node.operands[0]);
     const bool down = node.literal == 1;
+    const Node& steps = kernel_.node(node.operands[2]);
+    const bool by_one = steps.op == Op::Constant && steps.literal == 1;
     const std::string limit = value(node.operands[1]);
     const std::string step = value(node.operands[2]);
     const std::string index = writer_.fresh(type);
     arithmetic_.move(type, index, value(node.operands[0]));
-    if (runs_in_fours(kernel_, node)) in_fours(id, node, index, limit);
+    const bool fours = runs_in_fours(kernel_, node);
+    if (fours) in_fours(id, node, index, limit, step);
     values_[id] = index;
     const std::string body = writer_.fresh_label();
     const Loop loop{writer_.fresh_label(), writer_.fresh_label()};
     const std::string done = writer_.fresh(Bank::predicate);
     writer_.put("setp.{}.{} {}, {}, {}", down ? "le" : "ge", type_name(type), done, index, limit);
     writer_.put("@{} bra {}", done, loop.end);
-    loop_hint(node);
     writer_.label(body);
+    // Where the assembler unrolls, it takes for granted that a counter does not wrap.
+    if (node.unroll == 1 || fours || !by_one) keep_rolled();
     loops_.push_back(loop);
     block(node.blocks[0]);
     loops_.pop_back();
@@ -525,8 +539,8 @@ class Emitter {
 
   void while_(const Node& node) {
     const Loop loop{writer_.fresh_label(), writer_.fresh_label()};
-    loop_hint(node);
     writer_.label(loop.next);
+    if (node.unroll == 1) keep_rolled();
     loops_.push_back(loop);
     // The body may read what the condition block has read.
     scopes_.emplace_back();

@@ -39,13 +39,15 @@ bool runs_in_fours(const ir::Kernel& kernel, const Node& loop) {
   constexpr std::size_t kMostNodes = 64;
   constexpr std::uint64_t kLargestStep = 0x0fffffff;  // three of them fit 32 bits
   const Node& step = kernel.node(loop.operands[2]);
-  return loop.unroll != 1 && loop.literal == 0 && step.op == Op::Constant &&
-         step.type == Scalar::I32 && step.literal > 0 && step.literal <= kLargestStep &&
+  const bool steps_up =
+      step.op != Op::Constant || (step.literal > 0 && step.literal <= kLargestStep);
+  return loop.unroll != 1 && loop.literal == 0 && step.type == Scalar::I32 && steps_up &&
          is_plain(kernel, loop.blocks[0]) && size(kernel, loop.blocks[0]) <= kMostNodes;
 }
 
-Strides::Strides(const ir::Kernel& kernel, ValueId loop)
-    : kernel_(kernel), loop_(loop), step_(kernel.node(kernel.node(loop).operands[2]).literal) {
+Strides::Strides(const ir::Kernel& kernel, ValueId loop) : kernel_(kernel), loop_(loop) {
+  const Node& step = kernel.node(kernel.node(loop).operands[2]);
+  if (step.op == Op::Constant) step_ = step.literal;
   const auto enter = [&](const auto& self, BlockId block, bool top) -> void {
     for (ValueId id : kernel.block(block).nodes) {
       const Node& node = kernel.node(id);

@@ -30,7 +30,7 @@ class Strides {
 
   const ir::Kernel& kernel_;
   ir::ValueId loop_;
-  std::uint64_t step_;
+  std::optional<std::uint64_t> step_;  // if it is known
   std::unordered_set<ir::ValueId> inside_;    // values made in the body
   std::unordered_set<const ir::Node*> tops_;  // nodes that each round reaches
 };
