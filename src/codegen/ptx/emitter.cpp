@@ -3,9 +3,11 @@
 #include "codegen/ptx/emitter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -89,6 +91,12 @@ class Emitter {
     Strides strides;
     std::int64_t number = 0;
     std::map<const Node*, std::string> addresses;  // of the first round's accesses
+  };
+  /// An address that such a loop moves on from four rounds to the next.
+  struct Pointer {
+    std::string address;
+    std::string_view type;
+    std::int64_t bytes = 0;
   };
 
   // Before the body.
@@ -453,6 +461,40 @@ class Emitter {
   /// The first thing in the block that a loop comes back to.
   void keep_rolled() { writer_.raw("\t.pragma \"nounroll\";\n"); }
 
+  /// Makes a pure value of a loop's body before the loop.
+  void make_before(ValueId id) {
+    const Node& node = kernel_.node(id);
+    if (ir::is_leaf(node.op) || rounds_->strides.is_invariant(id)) return;
+    for (ValueId operand : node.inputs()) make_before(operand);
+    pure(id, node);
+  }
+
+  /// Makes the addresses of the first round's accesses before the loop, as far as constants lead
+  /// from them to the other rounds' and from four rounds to the next.
+  std::vector<Pointer> point_at_first_round(BlockId body) {
+    constexpr std::size_t kMost = 8;  // each takes registers
+    std::map<std::tuple<MemoryId, ValueId, ValueId>, std::string> made;
+    std::vector<Pointer> pointers;
+    for (ValueId id : kernel_.block(body).nodes) {
+      const Node& access = kernel_.node(id);
+      if (access.op != Op::Load && access.op != Op::Store && !ir::is_atomic(access.op)) continue;
+      const auto stride = rounds_->strides.of(access);
+      if (!stride) continue;
+      const ValueId index = split(access.operands[0]).first;
+      std::string& address = made[{access.memory, index, kernel_.slot_of(access)}];
+      if (address.empty()) {
+        if (pointers.size() == kMost) break;
+        make_before(index);
+        address = element_address(access, index);
+        const ir::Memory& memory = kernel_.memories[access.memory];
+        pointers.push_back({address, memory.space == Space::Shared ? "s32" : "s64",
+                            4 * *stride * static_cast<std::int64_t>(memory.element.size)});
+      }
+      rounds_->addresses[&access] = address;
+    }
+    return pointers;
+  }
+
   /// Runs four rounds at a time and leaves those that remain to the loop that follows.
   void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit,
                 const std::string& step) {
@@ -482,26 +524,37 @@ class Emitter {
     }
     leave_unless("ge.u32", rounds_but_one, "3");
     const std::string rounds = word();
-    const std::string fours = word();
-    const std::string way = word();
-    const std::string stop = word();
+    const std::string togo = word();
     writer_.put("add.s32 {}, {}, 1", rounds, rounds_but_one);
-    writer_.put("and.b32 {}, {}, -4", fours, rounds);
-    writer_.put("mul.lo.s32 {}, {}, {}", way, fours, step);
-    writer_.put("add.s32 {}, {}, {}", stop, index, way);
-    writer_.label(again);
+    writer_.put("and.b32 {}, {}, -4", togo, rounds);
+    std::array<std::string, 5> ahead;  // steps from the first round's counter
+    for (std::uint64_t k = 1; k < ahead.size(); ++k) {
+      if (known) {
+        ahead[k] = fmt::format("{}", k * steps.literal);
+      } else {
+        ahead[k] = word();
+        writer_.put("mul.lo.s32 {}, {}, {}", ahead[k], step, k);
+      }
+    }
     rounds_.emplace(Rounds{Strides(kernel_, id), 0, {}});
     values_[id] = index;
-    for (; rounds_->number < 4; ++rounds_->number) {
+    const std::vector<Pointer> pointers = point_at_first_round(node.blocks[0]);
+    writer_.label(again);
+    for (std::size_t k = 1; k < ahead.size(); ++k, ++rounds_->number) {
       block(node.blocks[0]);
-      const std::string next = word();
-      writer_.put("add.s32 {}, {}, {}", next, values_[id], step);
-      values_[id] = next;
+      if (k == 4) break;
+      values_[id] = word();
+      writer_.put("add.s32 {}, {}, {}", values_[id], index, ahead[k]);
     }
     rounds_.reset();
+    for (const Pointer& pointer : pointers) {
+      writer_.put("add.{} {}, {}, {}", pointer.type, pointer.address, pointer.address,
+                  pointer.bytes);
+    }
     const std::string more = writer_.fresh(Bank::predicate);
-    arithmetic_.move(Scalar::I32, index, values_[id]);
-    writer_.put("setp.ne.s32 {}, {}, {}", more, index, stop);
+    writer_.put("add.s32 {}, {}, {}", index, index, ahead[4]);
+    writer_.put("add.s32 {}, {}, -4", togo, togo);
+    writer_.put("setp.ne.s32 {}, {}, 0", more, togo);
     writer_.put("@{} bra {}", more, again);
     writer_.label(rest);
   }

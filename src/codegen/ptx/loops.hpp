@@ -22,15 +22,15 @@ class Strides {
   /// of the body. The address of one round is then that of another and a constant: an index that
   /// overflowed would be negative, and no element has that. None if it is no such number.
   std::optional<std::int64_t> of(const ir::Node& access) const;
+  bool is_invariant(ir::ValueId value) const { return !inside_.contains(value); }
 
  private:
   /// What the value grows by with each round, in the arithmetic of its type.
   std::optional<std::uint64_t> growth(ir::ValueId value) const;
-  bool is_invariant(ir::ValueId value) const { return !inside_.contains(value); }
 
   const ir::Kernel& kernel_;
   ir::ValueId loop_;
-  std::optional<std::uint64_t> step_;  // if it is known
+  std::optional<std::uint64_t> step_;         // if it is known
   std::unordered_set<ir::ValueId> inside_;    // values made in the body
   std::unordered_set<const ir::Node*> tops_;  // nodes that each round reaches
 };
