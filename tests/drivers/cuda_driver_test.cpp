@@ -97,6 +97,12 @@ TEST_F(CudaDriver, PropertiesAreTheDrivers) {
   EXPECT_FALSE(is.is_cpu);
 }
 
+TEST_F(CudaDriver, AnOldArchitectureIsRefusedInWords) {
+  fake_->capability = 6;
+  EXPECT_EQ(read_facts(Drivers::instance().api(), 0).obstacle,
+            "compute capability 7.0 is needed and it has 6.0");
+}
+
 TEST_F(CudaDriver, P3_ARepeatLaunchIsOneDriverCall) {
   const auto executable = built();
   launch(*executable);

@@ -132,7 +132,7 @@ int cuDeviceGetAttribute(int* value, int what, int) {
       *value = 0;
       return 0;
     case 75:
-      *value = 9;
+      *value = fake_cuda.capability;
       return 0;
     case 97:
       *value = 232'448;
