@@ -105,8 +105,8 @@ class Bench {
     };
     const auto alone = [&] { fused.launch(over(n).block(256)); };
     window::set_limits(8, 8);
-    window::reset_stats();
     alone();
+    window::reset_stats();
     merged();
     device_.synchronize();
     const std::uint64_t issued = window::stats().issued;

@@ -62,9 +62,8 @@ void measure(const salvo::Device& device, salvo::Window& window, std::uint32_t m
     record.push_back(nanoseconds(start, recorded) / launches);
     issue.push_back(nanoseconds(recorded, issued));
   }
-  fmt::print("| {} | {} | {} | {:.0f} | {:.0f} |\n",
-             work == Work::chain ? "chain" : "independent", members, launches, median(record),
-             median(issue));
+  fmt::print("| {} | {} | {} | {:.0f} | {:.0f} |\n", work == Work::chain ? "chain" : "independent",
+             members, launches, median(record), median(issue));
 }
 
 }  // namespace
@@ -80,8 +79,7 @@ int main(int argc, char** argv) {
     own.emplace(std::move(options));
   }
   salvo::Runtime& runtime = own ? *own : salvo::Runtime::instance();
-  const salvo::Device device =
-      backend.empty() ? runtime.best() : runtime.by_backend(backend).at(0);
+  const salvo::Device device = backend.empty() ? runtime.best() : runtime.by_backend(backend).at(0);
   salvo::Window& window = runtime.window();
   window.set_cpu_devices(true);
   window.set_planner(salvo::Planner::always);

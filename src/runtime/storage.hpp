@@ -30,14 +30,15 @@ constexpr bool device_current(Residence state) noexcept {
 /// Memory of a storage on one device, with the hazard stamps of decision 5: the last held groups
 /// that read and wrote it. Stamps are guarded by the device's window lock. A copy goes away only
 /// with its storage, or under both locks of its device when no held group uses it.
-struct DeviceCopy {
-  class Storage* storage = nullptr;
-  std::shared_ptr<DeviceState> device;
+struct alignas(64) DeviceCopy {
+  // What recording a launch touches comes first, in one cache line.
   Buffer buffer;
-  std::size_t bytes = 0;  // of the storage; the buffer may be larger
   std::uint64_t last_reader = 0;
   std::uint64_t last_writer = 0;
   bool viewed = false;  // bound in parts: byte ranges decide, not stamps
+  class Storage* storage = nullptr;
+  std::shared_ptr<DeviceState> device;
+  std::size_t bytes = 0;  // of the storage; the buffer may be larger
   // Guarded by the issue lock (R7):
   StreamUses uses;           // what streams do with it
   std::uint64_t upload = 0;  // the library's latest write to it; streams wait for that
@@ -47,7 +48,7 @@ struct DeviceCopy {
 /// Counted by vectors and views; held launches keep it by its stamps (W15). Any thread may read and
 /// launch; state changes are atomic, and a change that lost a race against a launch leaves the
 /// device's copy the newer one.
-class Storage {
+class alignas(64) Storage {
  public:
   Storage(std::size_t bytes, std::size_t align);
   /// Of memory on a device that another library owns, with its bytes as they are. It counts as
@@ -125,8 +126,10 @@ class Storage {
   void mark_escaped() noexcept { escaped_.store(true, std::memory_order_release); }
   bool escaped() const noexcept { return escaped_.load(std::memory_order_acquire); }
 
-  /// Links storages that only held launches use; guarded by the window lock of the copy's device.
-  Storage* next_orphan = nullptr;
+  /// The next of the storages that only held launches use; guarded by the window lock of the copy's
+  /// device.
+  Storage* next_orphan() const noexcept { return next_orphan_; }
+  void set_next_orphan(Storage* next) noexcept { next_orphan_ = next; }
 
  private:
   /// The last reference is gone: destroyed now, or by the window when no held launch binds it.
@@ -140,16 +143,18 @@ class Storage {
   std::byte* host_memory_locked();
   std::unique_ptr<DeviceCopy> allocate_on(DeviceState& device);
 
-  std::atomic<std::uint32_t> references_{1};
+  // What recording a launch touches comes first, in one cache line.
   std::atomic<std::uint64_t> state_{0};  // a change count above the Residence in the low 3 bits
   std::atomic<std::byte*> host_{nullptr};
   std::atomic<DeviceCopy*> copy_{nullptr};
-  std::atomic<std::uint32_t> copy_device_{0};  // serial of its device; 0: no copy
-  std::atomic<bool> escaped_{false};
-  mutable std::mutex transfer_lock_;  // one transfer at a time; innermost lock
   const std::size_t bytes_;
+  std::atomic<std::uint32_t> copy_device_{0};  // serial of its device; 0: no copy
+  std::atomic<std::uint32_t> references_{1};
+  std::atomic<bool> escaped_{false};
   const std::size_t align_;
   const bool foreign_ = false;  // the copy is another library's memory: never moved or released
+  mutable std::mutex transfer_lock_;  // one transfer at a time; innermost lock
+  Storage* next_orphan_ = nullptr;
 };
 
 }  // namespace salvo::runtime

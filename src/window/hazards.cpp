@@ -18,23 +18,25 @@ void add_access(HeldLaunch& launch, std::uint32_t parameter, runtime::Storage& s
   const ParameterFacts& facts = launch.kernel->parameters[parameter];
   runtime::Argument& argument = launch.arguments[parameter];
   argument.touch = facts.touch;
-  Access made;
-  made.parameter = parameter;
-  made.begin = argument.byte_offset;
-  made.end = argument.byte_offset + argument.length * facts.element_bytes;
+  std::uint64_t begin = argument.byte_offset;
+  std::uint64_t end = argument.byte_offset + argument.length * facts.element_bytes;
   if (store_unit > 1) {
-    made.begin = made.begin / store_unit * store_unit;
-    made.end = (made.end + store_unit - 1) / store_unit * store_unit;
+    begin = begin / store_unit * store_unit;
+    end = (end + store_unit - 1) / store_unit * store_unit;
   }
-  made.whole = made.begin == 0 && made.end >= storage.bytes();
+  // Written in place: copying one right after its small fields were stored stalls the processor.
+  Access& made = launch.accesses.emplace_back();
   made.storage = &storage;
   made.copy = copy;
+  made.parameter = parameter;
+  made.begin = begin;
+  made.end = end;
   made.reads = facts.reads;
   made.writes = facts.writes;
-  for (const Access& other : launch.accesses) {
-    launch.may_alias = launch.may_alias || conflicts(made, other);
+  made.whole = begin == 0 && end >= storage.bytes();
+  for (const Access* other = launch.accesses.data(); other != &made; ++other) {
+    launch.may_alias = launch.may_alias || conflicts(made, *other);
   }
-  launch.accesses.push_back(made);
 }
 
 bool conflicts(const Access& a, const Access& b) noexcept {

@@ -19,9 +19,9 @@ namespace salvo::window {
 struct Access {
   runtime::Storage* storage = nullptr;
   runtime::DeviceCopy* copy = nullptr;  // null until the vector is on the device
-  std::uint32_t parameter = 0;          // position in the kernel's parameters
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  std::uint32_t parameter = 0;  // position in the kernel's parameters
   bool reads = false;
   bool writes = false;
   bool whole = false;  // the allocation from end to end

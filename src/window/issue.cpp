@@ -40,8 +40,8 @@ void LaunchWindow::throw_first(Failures failures) {
 
 void LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
   const std::lock_guard lock(window.lock);
-  const auto end = window.groups.begin() +
-                   static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
+  const auto end =
+      window.groups.begin() + static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
   std::move(window.groups.begin(), end, std::back_inserter(window.issuing));
   window.groups.erase(window.groups.begin(), end);
 }
@@ -71,10 +71,10 @@ void LaunchWindow::recycle(const runtime::DeviceState& device) {
     });
     runtime::Storage* waiting = std::exchange(window.orphans, nullptr);
     while (waiting) {
-      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan);
+      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan());
       const runtime::DeviceCopy* copy = one->copy_on(device);
       runtime::Storage*& list = copy && held_uses(window, *copy) ? window.orphans : storages;
-      one->next_orphan = std::exchange(list, one);
+      one->set_next_orphan(std::exchange(list, one));
     }
     window.unissued.fetch_sub(static_cast<std::uint32_t>(window.issuing.size()),
                               std::memory_order_release);

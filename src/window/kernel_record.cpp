@@ -136,17 +136,17 @@ const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) {
   return *contracted_;
 }
 
+window::Prepared* KernelRecord::known_on(const runtime::DeviceState& device) const noexcept {
+  const std::uint32_t which = device.serial(), generation = device.generation();
+  window::Prepared* one = prepared_.load(std::memory_order_acquire);
+  while (one && (one->device_serial != which || one->made_in != generation)) one = one->next.get();
+  return one;
+}
+
 window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
-  const auto find = [&, which = device.serial(), generation = device.generation()] {
-    window::Prepared* one = prepared_.load(std::memory_order_acquire);
-    while (one && (one->device_serial != which || one->made_in != generation)) {
-      one = one->next.get();
-    }
-    return one;
-  };
-  if (window::Prepared* known = find()) return *known;
+  if (window::Prepared* known = known_on(device)) return *known;
   const std::lock_guard lock(lock_);
-  if (window::Prepared* known = find()) return *known;
+  if (window::Prepared* known = known_on(device)) return *known;
   auto made = std::make_unique<window::Prepared>();
   made->device_serial = device.serial();
   // Before the source: if the launch cache is cleared meanwhile, this form is made once more. Older

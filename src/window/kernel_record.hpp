@@ -81,6 +81,8 @@ struct KernelRecord {
   /// throwing Errc::unsupported and naming what is missing, and generates its source; later calls
   /// are a list walk, until the launch cache is cleared (W72).
   window::Prepared& on(runtime::DeviceState& device);
+  /// The same if it is known already; null otherwise.
+  window::Prepared* known_on(const runtime::DeviceState& device) const noexcept;
 
   /// Unique in the process and never used again, unlike an address (W71).
   const std::uint64_t serial;

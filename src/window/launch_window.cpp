@@ -57,7 +57,7 @@ LaunchWindow::LaunchWindow(runtime::Core& core)
 }
 
 void LaunchWindow::destroy(runtime::Storage* orphans) noexcept {
-  while (orphans) delete std::exchange(orphans, orphans->next_orphan);
+  while (orphans) delete std::exchange(orphans, orphans->next_orphan());
 }
 
 LaunchWindow::~LaunchWindow() {
@@ -74,10 +74,11 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
   launch.where = call.dims.where();
   launch.may_alias = false;
   const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
+  launch.arguments.resize(call.arguments.size());
   for (std::size_t p = 0; p < call.arguments.size(); ++p) {
     const detail::CallArgument& given = call.arguments[p];
     const ParameterFacts& facts = call.kernel->parameters[p];
-    runtime::Argument& argument = launch.arguments.emplace_back();
+    runtime::Argument& argument = launch.arguments[p];
     if (!facts.is_span) {
       argument.bits = given.bits;
       continue;
@@ -265,7 +266,7 @@ bool LaunchWindow::adopt(const runtime::DeviceState& device, runtime::Storage& s
   const std::lock_guard lock(window.lock);
   const runtime::DeviceCopy* copy = storage.copy_on(device);
   if (!copy || !held_uses(window, *copy)) return false;
-  storage.next_orphan = std::exchange(window.orphans, &storage);
+  storage.set_next_orphan(std::exchange(window.orphans, &storage));
   return true;
 }
 

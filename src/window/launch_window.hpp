@@ -202,7 +202,8 @@ class LaunchWindow final : public runtime::HeldWork {
                    Merge& merge);
   void explain_merge(const Call& call, const Merge& merge);
   Reason merge_limits(const Call& call, const Merge& merge) const;
-  /// The merged launch; producer and consumer are not yet part of it.
+  /// The merged launch, of which producer and consumer are not yet part; null if the producer is
+  /// one, which then has taken over the consumer's arguments.
   static std::unique_ptr<HeldLaunch> merged_launch(const Call& call, const Merge& merge,
                                                    const HeldLaunch& consumer);
   /// Throws nothing.
