@@ -50,8 +50,11 @@ class NullDevice final : public salvo::runtime::DeviceDriver {
               const salvo::runtime::LaunchShape&,
               std::span<const salvo::runtime::Argument> arguments) override {
     auto& code = static_cast<Code&>(executable);
-    code.layout.fill(arguments, code.block.data());
+    if (!code.layout.fill(arguments, code.block.data())) {
+      throw salvo::Error(salvo::Errc::invalid_argument, "arguments of another kernel");
+    }
   }
+  bool takes_repeats() const noexcept override { return true; }
   void write(salvo::runtime::Queue&, salvo::runtime::Buffer, std::size_t, const void*,
              std::size_t) override {}
   void read(salvo::runtime::Queue&, void* target, salvo::runtime::Buffer, std::size_t,

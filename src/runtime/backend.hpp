@@ -47,6 +47,9 @@ struct Argument {
   std::uint64_t length = 0;         // span: elements
   std::uint64_t bits = 0;           // scalar: its bytes, zero-extended, in the parameter's own type
   Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
+  /// So many consecutive slots of a table, all with this value; those of a parameter whose touch is
+  /// `none` need no value. More than 1 only for a driver that takes them.
+  std::uint32_t repeats = 1;
 };
 
 using Dim3 = std::array<std::uint32_t, 3>;
@@ -166,6 +169,9 @@ class DeviceDriver {
   virtual Queue& queue() noexcept = 0;
   virtual void launch(Queue& queue, Executable& executable, const LaunchShape& shape,
                       std::span<const Argument> arguments) = 0;
+  /// Whether `launch` takes arguments that stand for several slots: a large table is mostly unused
+  /// ones.
+  virtual bool takes_repeats() const noexcept { return false; }
   /// `source` may be reused when the call returns (W14).
   virtual void write(Queue& queue, Buffer to, std::size_t offset, const void* source,
                      std::size_t bytes) = 0;

@@ -339,7 +339,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     }
     std::vector<runtime::Argument>& arguments = window_of(device).arguments;
     runtime::LaunchShape shape;
-    bind_members(plan, group, arguments, shape);
+    bind_members(plan, group, device.driver().takes_repeats(), arguments, shape);
     const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");

@@ -184,12 +184,11 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
   std::vector<std::uint64_t> words;
   std::vector<void*> pointers;
   if (code.parameters) {
-    if (arguments.size() != code.parameters->arguments()) {
-      reporter_.fail(Errc::invalid_argument, "launch",
-                     fmt::format("the kernel takes {} arguments, not {}",
-                                 code.parameters->arguments(), arguments.size()));
+    if (!code.parameters->fill(arguments, code.block.data())) {
+      reporter_.fail(
+          Errc::invalid_argument, "launch",
+          fmt::format("the kernel takes {} arguments, not those", code.parameters->arguments()));
     }
-    code.parameters->fill(arguments, code.block.data());
     bytes = code.block.size();
     block = {kPointer, code.block.data(), kSize, &bytes, nullptr};
   } else {

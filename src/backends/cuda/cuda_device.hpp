@@ -140,6 +140,7 @@ class CudaDevice : public runtime::DeviceDriver {
   void launch(runtime::Queue& queue, runtime::Executable& executable,
               const runtime::LaunchShape& shape,
               std::span<const runtime::Argument> arguments) override;
+  bool takes_repeats() const noexcept override { return true; }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override;
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
