@@ -39,6 +39,16 @@ Stream Stream::default_of(const Device& device) {
   return Stream(std::make_shared<runtime::StreamState>(device.state()));
 }
 
+Stream Stream::wrap(const Device& device, std::uintptr_t native) {
+  api::flushed(*device.state());
+  return Stream(runtime::StreamState::wrap(device.state(), native));
+}
+
+std::uintptr_t Stream::native() const {
+  api::flushed(*device().state());
+  return state_->queue().native();
+}
+
 Device Stream::device() const {
   return Device(state_->device());
 }

@@ -227,5 +227,10 @@ DeviceMemory device_memory(const DevicePtr& device, const CallArgument& vector) 
   return memory;
 }
 
+StoragePtr adopt_memory(const DevicePtr& device, std::uint64_t address, std::size_t bytes) {
+  api::flushed(*device);
+  return StoragePtr(new runtime::Storage(device, device->driver().adopt(address, bytes)));
+}
+
 }  // namespace detail
 }  // namespace salvo

@@ -18,6 +18,15 @@ StreamState::StreamState(std::shared_ptr<DeviceState> device, int priority)
 
 StreamState::StreamState(std::shared_ptr<DeviceState> device) : device_(std::move(device)) {}
 
+std::shared_ptr<StreamState> StreamState::wrap(std::shared_ptr<DeviceState> device,
+                                               std::uintptr_t native) {
+  auto made = std::make_shared<StreamState>(device);
+  const std::lock_guard issue(device->issue_lock());
+  made->own_ = device->driver().adopt_queue(native);
+  made->name_ = device->streams().add(*made->own_);
+  return made;
+}
+
 StreamState::~StreamState() {
   if (device_->is_inherited()) {
     static_cast<void>(own_.release());

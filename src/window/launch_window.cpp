@@ -280,6 +280,27 @@ bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storag
   return !held_uses(window, *copy) && storage.drop_copy(device);
 }
 
+bool LaunchWindow::hand_over(runtime::DeviceState& device, runtime::DeviceState& heir,
+                             runtime::Storage& storage) {
+  DeviceWindow& window = window_of(device);
+  const std::scoped_lock issue(device.issue_lock(), heir.issue_lock());
+  std::unique_ptr<runtime::DeviceCopy> copy;
+  try {
+    copy = storage.copy_to_peer(device, heir);
+  } catch (const Error& failure) {
+    // The road through the host makes room first.
+    if (failure.code() != Errc::out_of_memory) throw;
+  }
+  if (!copy) return false;
+  {
+    const std::lock_guard lock(window.lock);
+    const runtime::DeviceCopy* old = storage.copy_on(device);
+    if (old && !held_uses(window, *old) && storage.replace_copy(device, copy)) return true;
+  }
+  heir.pool().free({copy->buffer, std::move(copy->uses)});
+  return false;
+}
+
 bool LaunchWindow::try_upload(runtime::DeviceState& device,
                               std::span<const detail::CallArgument> arguments) {
   return std::ranges::all_of(arguments, [&](const detail::CallArgument& argument) {
@@ -302,7 +323,7 @@ void LaunchWindow::bring_to_device(runtime::DeviceState& device,
     for (const detail::CallArgument& argument : arguments) {
       if (is_ready(argument, device)) continue;
       if (argument.storage->on_other_device(device)) {
-        argument.storage->leave_device();
+        argument.storage->leave_for(device);
         continue;
       }
       DeviceWindow& window = window_of(device);

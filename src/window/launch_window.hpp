@@ -91,6 +91,8 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_all() override;
   void issue(runtime::DeviceState& device) override;
   bool retire(runtime::DeviceState& device, runtime::Storage& storage) override;
+  bool hand_over(runtime::DeviceState& device, runtime::DeviceState& heir,
+                 runtime::Storage& storage) override;
   bool adopt(const runtime::DeviceState& device, runtime::Storage& storage) noexcept override;
   /// Issues everything and makes the devices start (W22).
   void flush();

@@ -300,6 +300,26 @@ class FakeDevice final : public runtime::DeviceDriver {
     give(queue,
          [=, this] { inner_->copy(inner_->queue(), to, to_offset, from, from_offset, bytes); });
   }
+  bool copy_from(runtime::Queue& queue, runtime::Buffer to, runtime::DeviceDriver& source,
+                 runtime::Queue& source_queue, runtime::Buffer from, std::size_t bytes) override {
+    if (!options_.peers) return false;
+    note({Driver::copy_from_peer, "", {}, bytes}, &queue);
+    auto& other = static_cast<FakeDevice&>(source);
+    other.run(source_queue);
+    std::vector<std::byte> kept(bytes);
+    other.inner_->read(other.inner_->queue(), kept.data(), from, 0, bytes);
+    give(queue, [this, to, kept = std::move(kept)] {
+      inner_->write(inner_->queue(), to, 0, kept.data(), kept.size());
+    });
+    return true;
+  }
+  runtime::Buffer adopt(std::uint64_t address, std::size_t bytes) override {
+    return {address, bytes, address};
+  }
+  std::unique_ptr<runtime::Queue> adopt_queue(std::uintptr_t) override {
+    note({Driver::adopt_queue, "", {}, 0});
+    return std::make_unique<LateQueue>(++last_queue_);
+  }
   void submit(runtime::Queue& queue) override { note({Driver::submit, "", {}, 0}, &queue); }
   void finish(runtime::Queue& queue) override {
     note({Driver::finish, "", {}, 0}, &queue);

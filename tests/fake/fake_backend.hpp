@@ -40,6 +40,8 @@ enum class Driver : std::uint8_t {
   unregister_host,
   build_source,
   replay,  // of a whole sequence; its launches are noted too
+  copy_from_peer,
+  adopt_queue,
 };
 
 struct DriverCall {
@@ -109,6 +111,8 @@ struct FakeOptions {
   std::function<std::uint32_t(const ir::Kernel&)> max_threads{};
   /// The device's compiler contracts whatever it is told, within what it compiles as one kernel.
   bool contracts = false;
+  /// Whether its devices copy to each other without the host.
+  bool peers = false;
   /// Changes generated source, as registering an intrinsic anew would.
   std::function<void(runtime::Program&)> rewrite{};
   /// Which device compiler it is, for the disk cache; and whether it hands out binaries.

@@ -408,4 +408,24 @@ TEST(W82Planner, W82_ProfitDeclinesWhatWouldLoseAndSaysSo) {
   EXPECT_EQ(fake.window().decisions().back().kernels, "first+second");
 }
 
+TEST(W82Planner, W82_ProfitLeavesLaunchesAloneThatFillTheDeviceManyTimes) {
+  FakeRuntime fake{
+      FakeOptions{.backend = "CUDA/C", .adjust = [](DeviceProperties& d) { d.compute_units = 1; }}};
+  const auto first = scaled("first", 2.0f), second = scaled("second", 3.0f);
+  const auto launches = [&](Planner planner, int threads) {
+    fake.window().set_planner(planner);
+    fake.control->clear();
+    Vector<float> x{std::vector<float>(16, 3.0f)}, y(16), z(16);
+    const auto blocks = grid(threads / 256).block(256);
+    fake.device().launch(first, blocks, x, y, 16);
+    fake.device().launch(second, blocks, x, z, 16);
+    EXPECT_EQ(y[15], 6.0f);
+    EXPECT_EQ(z[15], 9.0f);
+    return fake.control->count(Driver::launch);
+  };
+  EXPECT_EQ(launches(Planner::profit, 4096), 1U);
+  EXPECT_EQ(launches(Planner::profit, 131072), 2U);
+  EXPECT_EQ(launches(Planner::always, 131072), 1U);
+}
+
 }  // namespace salvo::tests

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,15 +23,31 @@ namespace salvo::backends::cuda {
 class CudaQueue final : public runtime::Queue {
  public:
   CudaQueue(const Reporter& reporter, Context context, int priority);
+  /// A stream of somebody else's, which outlives the queue; null is the legacy default stream.
+  CudaQueue(const Reporter& reporter, Context context, Stream stream);
   ~CudaQueue() override;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
+  std::uintptr_t native() const noexcept override {
+    return reinterpret_cast<std::uintptr_t>(stream_);
+  }
   Stream get() const noexcept { return stream_; }
+
+  /// Remembers a launch by its kernel's name until the queue is known to have finished: a fault
+  /// that comes later may be its.
+  void launched(const std::string* name) noexcept { recent_[launches_++ % recent_.size()] = name; }
+  void finished() noexcept { known_ = launches_; }
+  /// Names of the kernels that a fault may come from, each once, latest first.
+  std::vector<std::string> suspects() const;
 
  private:
   const Reporter& reporter_;
   Context context_;
   Stream stream_ = nullptr;
+  bool owned_ = true;
+  std::array<const std::string*, 64> recent_{};
+  std::uint64_t launches_ = 0;
+  std::uint64_t known_ = 0;  // launches that have finished
 };
 
 class CudaEvent final : public runtime::Event {
@@ -62,6 +82,8 @@ class CudaExecutable final : public runtime::Executable {
   std::uint32_t preferred_block() const noexcept { return preferred_block_; }
 
   const std::uint64_t serial;  // unique in the process and never used again
+  /// As messages call it; owned by the device.
+  const std::string* name = nullptr;
   /// None where the parameters are a user's own: the driver then knows their sizes.
   std::optional<ParameterBlock> parameters;
   /// The parameter block of the launch that is being made; a device launches from one thread at a
@@ -99,6 +121,8 @@ class PrimaryContext {
 
 class CudaDevice : public runtime::DeviceDriver {
  public:
+  using Buffer = runtime::Buffer;
+
   CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend);
   ~CudaDevice() override;
 
@@ -127,6 +151,10 @@ class CudaDevice : public runtime::DeviceDriver {
             std::size_t bytes) override;
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override;
+  bool copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
+                 runtime::Queue& source_queue, Buffer from, std::size_t bytes) override;
+  Buffer adopt(std::uint64_t address, std::size_t bytes) override;
+  std::unique_ptr<runtime::Queue> adopt_queue(std::uintptr_t native) override;
   void submit(runtime::Queue& queue) override;
   void finish(runtime::Queue& queue) override;
 
@@ -163,6 +191,9 @@ class CudaDevice : public runtime::DeviceDriver {
 
  private:
   Address allocate_pooled(std::size_t bytes);
+  /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
+  void reach(CudaDevice& other);
+  const std::string* intern(const std::string& name);
 
   Reporter reporter_;
   const DeviceFacts facts_;
@@ -172,6 +203,9 @@ class CudaDevice : public runtime::DeviceDriver {
   Pool pool_ = nullptr;
   std::atomic<std::uint32_t> pinned_blocks_{0};
   std::unique_ptr<Replay> replay_;
+  std::mutex lock_;  // of what follows
+  std::set<std::string> names_;
+  std::set<Ordinal> reached_;
 };
 
 }  // namespace salvo::backends::cuda

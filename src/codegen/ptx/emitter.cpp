@@ -3,9 +3,11 @@
 #include "codegen/ptx/emitter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +19,7 @@
 #include "codegen/ptx/writer.hpp"
 #include "passes/expand_math.hpp"
 #include "passes/simplify.hpp"
+#include "passes/unroll.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen::ptx {
@@ -83,6 +86,18 @@ class Emitter {
   struct Loop {
     std::string next;  // where Continue goes
     std::string end;   // where Break goes
+  };
+  /// Rounds of a loop that are written out one after the other.
+  struct Rounds {
+    Strides strides;
+    std::int64_t number = 0;
+    std::map<const Node*, std::string> addresses;  // of the first round's accesses
+  };
+  /// An address that such a loop moves on from four rounds to the next.
+  struct Pointer {
+    std::string address;
+    std::string_view type;
+    std::int64_t bytes = 0;
   };
 
   // Before the body.
@@ -255,31 +270,71 @@ class Emitter {
   Scalar type_of(ValueId id) const { return kernel_.node(id).type; }
   std::string word(ValueId id) { return arithmetic_.low_word(type_of(id), value(id)); }
 
+  /// An index as another one and the positive constant that is added to it. The address may be put
+  /// together in the same way: were the sum to overflow, it would be negative.
+  std::pair<ValueId, std::int64_t> split(ValueId index) const {
+    constexpr std::int64_t kMost = 1 << 20;
+    std::int64_t added = 0;
+    while (true) {
+      const Node& sum = kernel_.node(index);
+      if (sum.op != Op::Add || !ir::is_signed(sum.type)) return {index, added};
+      const auto is_small = [&](ValueId id) {
+        const Node& node = kernel_.node(id);
+        return node.op == Op::Constant && node.literal <= static_cast<std::uint64_t>(kMost - added);
+      };
+      const std::size_t constant = is_small(sum.operands[1]) ? 1 : 0;
+      if (!is_small(sum.operands[constant])) return {index, added};
+      added += static_cast<std::int64_t>(kernel_.node(sum.operands[constant]).literal);
+      index = sum.operands[1 - constant];
+    }
+  }
+
+  /// Where the element at an index lies.
+  std::string element_address(const Node& node, ValueId index) {
+    const ir::Memory& memory = kernel_.memories[node.memory];
+    const std::uint32_t size = memory.element.size;
+    if (memory.space == Space::Shared) {
+      std::string address = writer_.fresh(Bank::b32);
+      writer_.put("mad.lo.s32 {}, {}, {}, {}", address, word(index), size, bases_[node.memory]);
+      return address;
+    }
+    const std::string base = memory.space == Space::Global
+                                 ? bound(memory.parameter, kernel_.slot_of(node)).data
+                                 : bases_[node.memory];
+    const Scalar type = type_of(index);
+    const std::string at = value(index);
+    std::string address = writer_.fresh(Bank::b64);
+    writer_.put("mad.{}.{} {}, {}, {}, {}", ir::size_of(type) == 8 ? "lo" : "wide", type_name(type),
+                address, at, size, base);
+    return address;
+  }
+
   Place place(const Node& node) {
     const ir::Memory& memory = kernel_.memories[node.memory];
     const ir::Field& field = kernel_.field_of(node);
-    const ValueId index = node.operands[0];
-    const std::uint32_t size = memory.element.size;
     Place result{field.type, "", "", false};
+    result.space = memory.space == Space::Shared   ? "shared"
+                   : memory.space == Space::Global ? "global"
+                                                   : "local";
+    result.constant = memory.space == Space::Global && !written_[node.memory] &&
+                      memory.parameter < 64 && (options_.may_alias >> memory.parameter & 1) == 0;
+    const auto [index, added] = split(node.operands[0]);
+    const auto size = static_cast<std::int64_t>(memory.element.size);
+    std::int64_t offset = field.offset + added * size;
+    const auto made = [&] {
+      return cached(fmt::format("address {} {} {}", node.memory, index, kernel_.slot_of(node)),
+                    [&] { return element_address(node, index); });
+    };
     std::string address;
-    if (memory.space == Space::Shared) {
-      result.space = "shared";
-      address = writer_.fresh(Bank::b32);
-      writer_.put("mad.lo.s32 {}, {}, {}, {}", address, word(index), size, bases_[node.memory]);
+    if (const auto stride = rounds_ ? rounds_->strides.of(node) : std::nullopt) {
+      std::string& first = rounds_->addresses[&node];
+      if (first.empty()) first = made();
+      address = first;
+      offset += rounds_->number * *stride * size;
     } else {
-      const bool global = memory.space == Space::Global;
-      result.space = global ? "global" : "local";
-      const std::string base =
-          global ? bound(memory.parameter, kernel_.slot_of(node)).data : bases_[node.memory];
-      const Scalar type = type_of(index);
-      const std::string at = value(index);
-      address = writer_.fresh(Bank::b64);
-      writer_.put("mad.{}.{} {}, {}, {}, {}", ir::size_of(type) == 8 ? "lo" : "wide",
-                  type_name(type), address, at, size, base);
-      result.constant = global && !written_[node.memory] && memory.parameter < 64 &&
-                        (options_.may_alias >> memory.parameter & 1) == 0;
+      address = made();
     }
-    result.address = field.offset == 0 ? address : fmt::format("{}+{}", address, field.offset);
+    result.address = offset == 0 ? address : fmt::format("{}+{}", address, offset);
     return result;
   }
 
@@ -428,61 +483,127 @@ class Emitter {
     writer_.label(end);
   }
 
-  void loop_hint(const Node& node) {
-    if (node.unroll == 1) writer_.raw("\t.pragma \"nounroll\";\n");
+  /// The first thing in the block that a loop comes back to.
+  void keep_rolled() { writer_.raw("\t.pragma \"nounroll\";\n"); }
+
+  /// Makes a pure value of a loop's body before the loop.
+  void make_before(ValueId id) {
+    const Node& node = kernel_.node(id);
+    if (ir::is_leaf(node.op) || rounds_->strides.is_invariant(id)) return;
+    for (ValueId operand : node.inputs()) make_before(operand);
+    pure(id, node);
   }
 
-  /// Runs rounds while four are left, and leaves the others to the loop that follows.
-  void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit) {
-    const std::uint64_t step = kernel_.node(node.operands[2]).literal;
-    const std::string rounds = writer_.fresh_label();
-    const std::string rest = writer_.fresh_label();
-    const auto leave_if_few = [&] {
-      // Below the limit the distance to it fits 32 bits without a sign.
-      const std::string over = writer_.fresh(Bank::predicate);
-      const std::string few = writer_.fresh(Bank::predicate);
-      const std::string left = writer_.fresh(Bank::b32);
-      writer_.put("setp.ge.s32 {}, {}, {}", over, index, limit);
-      writer_.put("@{} bra {}", over, rest);
-      writer_.put("sub.s32 {}, {}, {}", left, limit, index);
-      writer_.put("setp.le.u32 {}, {}, {}", few, left, 3 * step);
-      writer_.put("@{} bra {}", few, rest);
-    };
-    writer_.label(rounds);
-    leave_if_few();
-    for (std::uint64_t round = 0; round < 4; ++round) {
-      values_[id] = writer_.fresh(Bank::b32);
-      writer_.put("add.s32 {}, {}, {}", values_[id], index, round * step);
-      block(node.blocks[0]);
+  /// Makes the addresses of the first round's accesses before the loop, as far as constants lead
+  /// from them to the other rounds' and from four rounds to the next.
+  std::vector<Pointer> point_at_first_round(BlockId body) {
+    constexpr std::size_t kMost = 8;  // each takes registers
+    std::map<std::tuple<MemoryId, ValueId, ValueId>, std::string> made;
+    std::vector<Pointer> pointers;
+    for (ValueId id : kernel_.block(body).nodes) {
+      const Node& access = kernel_.node(id);
+      if (access.op != Op::Load && access.op != Op::Store && !ir::is_atomic(access.op)) continue;
+      const auto stride = rounds_->strides.of(access);
+      if (!stride) continue;
+      const ValueId index = split(access.operands[0]).first;
+      std::string& address = made[{access.memory, index, kernel_.slot_of(access)}];
+      if (address.empty()) {
+        if (pointers.size() == kMost) break;
+        make_before(index);
+        address = element_address(access, index);
+        const ir::Memory& memory = kernel_.memories[access.memory];
+        pointers.push_back({address, memory.space == Space::Shared ? "s32" : "s64",
+                            4 * *stride * static_cast<std::int64_t>(memory.element.size)});
+      }
+      rounds_->addresses[&access] = address;
     }
-    writer_.put("add.s32 {}, {}, {}", index, index, 4 * step);
-    writer_.put("bra {}", rounds);
+    return pointers;
+  }
+
+  /// Runs four rounds at a time and leaves those that remain to the loop that follows.
+  void in_fours(ValueId id, const Node& node, const std::string& index, const std::string& limit,
+                const std::string& step) {
+    const Node& steps = kernel_.node(node.operands[2]);
+    const bool known = steps.op == Op::Constant;
+    const std::string rest = writer_.fresh_label();
+    const std::string again = writer_.fresh_label();
+    const auto word = [&] { return writer_.fresh(Bank::b32); };
+    const auto leave_unless = [&](const char* holds, const std::string& a, const std::string& b) {
+      const std::string met = writer_.fresh(Bank::predicate);
+      writer_.put("setp.{} {}, {}, {}", holds, met, a, b);
+      writer_.put("@!{} bra {}", met, rest);
+    };
+    // Below the limit the distance to it fits 32 bits without a sign, and no counter overflows.
+    leave_unless("lt.s32", index, limit);
+    if (!known) leave_unless("gt.s32", step, "0");
+    const std::string left = word();
+    const std::string below = word();
+    writer_.put("sub.s32 {}, {}, {}", left, limit, index);
+    writer_.put("sub.s32 {}, {}, 1", below, left);
+    std::string rounds_but_one;
+    if (known) {
+      rounds_but_one = arithmetic_.divide_by(Op::Div, Scalar::U32, below, steps.literal);
+    } else {
+      rounds_but_one = word();
+      writer_.put("div.u32 {}, {}, {}", rounds_but_one, below, step);
+    }
+    leave_unless("ge.u32", rounds_but_one, "3");
+    const std::string rounds = word();
+    const std::string togo = word();
+    writer_.put("add.s32 {}, {}, 1", rounds, rounds_but_one);
+    writer_.put("and.b32 {}, {}, -4", togo, rounds);
+    std::array<std::string, 5> ahead;  // steps from the first round's counter
+    for (std::uint64_t k = 1; k < ahead.size(); ++k) {
+      if (known) {
+        ahead[k] = fmt::format("{}", k * steps.literal);
+      } else {
+        ahead[k] = word();
+        writer_.put("mul.lo.s32 {}, {}, {}", ahead[k], step, k);
+      }
+    }
+    rounds_.emplace(Rounds{Strides(kernel_, id), 0, {}});
+    values_[id] = index;
+    const std::vector<Pointer> pointers = point_at_first_round(node.blocks[0]);
+    writer_.label(again);
+    for (std::size_t k = 1; k < ahead.size(); ++k, ++rounds_->number) {
+      block(node.blocks[0]);
+      if (k == 4) break;
+      values_[id] = word();
+      writer_.put("add.s32 {}, {}, {}", values_[id], index, ahead[k]);
+    }
+    rounds_.reset();
+    for (const Pointer& pointer : pointers) {
+      writer_.put("add.{} {}, {}, {}", pointer.type, pointer.address, pointer.address,
+                  pointer.bytes);
+    }
+    const std::string more = writer_.fresh(Bank::predicate);
+    writer_.put("add.s32 {}, {}, {}", index, index, ahead[4]);
+    writer_.put("add.s32 {}, {}, -4", togo, togo);
+    writer_.put("setp.ne.s32 {}, {}, 0", more, togo);
+    writer_.put("@{} bra {}", more, again);
     writer_.label(rest);
   }
 
   void for_(ValueId id, const Node& node) {
-    if (const auto counters = known_counters(kernel_, node); !counters.empty()) {
-      for (std::int64_t at : counters) {
-        values_[id] = arithmetic_.constant(Scalar::I32, static_cast<std::uint64_t>(at));
-        block(node.blocks[0]);
-      }
-      return;
-    }
     const Scalar type = type_of(node.operands[0]);
     const bool down = node.literal == 1;
+    const Node& steps = kernel_.node(node.operands[2]);
+    const bool by_one = steps.op == Op::Constant && steps.literal == 1;
     const std::string limit = value(node.operands[1]);
     const std::string step = value(node.operands[2]);
     const std::string index = writer_.fresh(type);
     arithmetic_.move(type, index, value(node.operands[0]));
-    if (runs_in_fours(kernel_, node)) in_fours(id, node, index, limit);
+    const bool fours = runs_in_fours(kernel_, node);
+    if (fours) in_fours(id, node, index, limit, step);
     values_[id] = index;
     const std::string body = writer_.fresh_label();
     const Loop loop{writer_.fresh_label(), writer_.fresh_label()};
     const std::string done = writer_.fresh(Bank::predicate);
     writer_.put("setp.{}.{} {}, {}, {}", down ? "le" : "ge", type_name(type), done, index, limit);
     writer_.put("@{} bra {}", done, loop.end);
-    loop_hint(node);
     writer_.label(body);
+    // Where the assembler unrolls, it takes for granted that a counter does not wrap.
+    if (node.unroll == 1 || fours || !by_one) keep_rolled();
     loops_.push_back(loop);
     block(node.blocks[0]);
     loops_.pop_back();
@@ -496,8 +617,8 @@ class Emitter {
 
   void while_(const Node& node) {
     const Loop loop{writer_.fresh_label(), writer_.fresh_label()};
-    loop_hint(node);
     writer_.label(loop.next);
+    if (node.unroll == 1) keep_rolled();
     loops_.push_back(loop);
     // The body may read what the condition block has read.
     scopes_.emplace_back();
@@ -532,6 +653,7 @@ class Emitter {
   std::vector<std::string> values_;     // by node: its register once emitted
   std::vector<std::map<std::string, std::string>> scopes_{1};
   std::vector<Loop> loops_;
+  std::optional<Rounds> rounds_;  // while such a loop is written
 };
 
 }  // namespace
@@ -545,9 +667,9 @@ Target target_for(int driver_version, int chip) noexcept {
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options) {
   const bool complete =
       std::ranges::all_of(kernel.nodes, [](const Node& node) { return has_instruction(node.op); });
-  if (complete) return Emitter(kernel, options).run();
-  const ir::Kernel expanded = passes::simplify(passes::expand_math(kernel));
-  return Emitter(expanded, options).run();
+  const ir::Kernel plain =
+      passes::unroll(complete ? kernel : passes::simplify(passes::expand_math(kernel)));
+  return Emitter(plain, options).run();
 }
 
 }  // namespace salvo::codegen::ptx
