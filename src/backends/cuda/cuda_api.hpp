@@ -198,6 +198,7 @@ struct Api {
 
   /// Fills the table and starts the driver. Returns why it cannot be used, or an empty string.
   std::string load();
+  runtime::CallCounts calls() const;
 };
 
 }  // namespace salvo::backends::cuda

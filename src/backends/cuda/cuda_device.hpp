@@ -136,6 +136,7 @@ class CudaDevice : public runtime::DeviceDriver {
                                              std::span<const std::byte> cached) override;
   std::unique_ptr<runtime::Executable> build_source(const runtime::UserSource& source) override;
   std::uint32_t preferred_block(const runtime::Executable* executable) const override;
+  runtime::CallCounts driver_calls() const override { return reporter_.api().calls(); }
   runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) const override;
 
   runtime::Queue& queue() noexcept override { return *queue_; }
