@@ -3,6 +3,7 @@
 #include "codegen/spirv/math.hpp"
 
 #include <fmt/format.h>
+#include <glslang/SPIRV/GLSL.std.450.h>
 
 #include <algorithm>
 #include <charconv>
@@ -39,9 +40,9 @@ Id user_code(Module& m, const ir::Node& node, std::span<const Id> in) {
   const auto [end, failed] = std::from_chars(digits, text.data() + text.size(), number);
   if (node.op == Op::Native || !text.starts_with(set) || failed != std::errc{} ||
       end != text.data() + text.size() || number == 0 || number >= end_of_set) {
-    unsupported(m.kernel(), fmt::format("'{}': SPIR-V has no text; {} takes intrinsics as "
-                                        "\"{}<number of an instruction>\"",
-                                        code.name(), backend, set));
+    m.unsupported(fmt::format(
+        "'{}': SPIR-V has no text; {} takes intrinsics as \"{}<number of an instruction>\"",
+        code.name(), backend, set));
   }
   return m.library_call(static_cast<int>(number), node.type, in);
 }

@@ -156,7 +156,8 @@ Id Module::select(Scalar result, Id condition, Id yes, Id no) {
 Id Module::library_call(int instruction, Scalar result, std::span<const Id> operands) {
   const Id id = createBuiltinCall(type(result), library_, instruction,
                                   std::vector<Id>(operands.begin(), operands.end()));
-  if (!is_kernel() && instruction == GLSLstd450Fma && !options_.contraction) {
+  if (!is_kernel() && !options_.contraction &&
+      instruction == extended_instruction(options_.flavour, ir::Op::Fma)) {
     addDecoration(id, spv::DecorationNoContraction);
   }
   return id;
