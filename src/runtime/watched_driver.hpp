@@ -39,8 +39,9 @@ class LaunchTimes {
 };
 
 /// Stands before a device's driver while someone watches it, so that nothing is paid otherwise. It
-/// hands every call on, those that have a default included. Launches are timed by events around them, which are looked at later: a
-/// launch is never waited for because it is watched, unless very many are unfinished.
+/// hands every call on, those that have a default included. Launches are timed by events around
+/// them, which are looked at later: a launch is never waited for because it is watched, unless very
+/// many are unfinished.
 class WatchedDriver final : public DeviceDriver {
  public:
   /// `inner` outlives it; `trace` may be null.
