@@ -93,7 +93,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
     if (executable.spill_bytes_per_thread() > scratch_mark) [[unlikely]] {
       grow_scratch(scratch_mark, executable.spill_bytes_per_thread());
     }
-    driver_->launch(queue, executable, shape, arguments);
+    driver().launch(queue, executable, shape, arguments);
   }
   /// The mark of the default queue, guarded by the issue lock.
   std::uint32_t& scratch_mark() noexcept { return scratch_mark_; }
