@@ -47,6 +47,9 @@ class Judge {
     if (pair_.producer.no_fuse || pair_.consumer.no_fuse) {
       return refuse(Reason::no_fuse, "");
     }
+    if (producer_.has_native_code || consumer_.has_native_code) {
+      return refuse(Reason::native_code, "");
+    }
     if (const auto words = consumer_refusal(pair_.consumer); !words.empty()) {
       return refuse(Reason::not_element_wise, words);
     }
@@ -311,6 +314,8 @@ std::string_view consumer_refusal(const ir::Kernel& kernel) {
   if (has.has_atomic) return "it has an atomic operation";
   if (has.has_shared || has.has_local_array) return "it has a shared or local array";
   if (has.has_warp_operation) return "it has a warp operation";
+  if (has.has_native_code) return "it has native code";
+  if (has.has_impure_intrinsic) return "it has an impure intrinsic";
   if (any_node(kernel, [](const Node& node) {
         return (ir::is_position(node.op) && !(node.op == Op::GlobalIdx && node.axis == 0)) ||
                node.op == Op::WarpSize;

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -71,7 +72,7 @@ inline runtime::TranslateOptions translate_options(bool may_alias, bool device_c
 namespace salvo::detail {
 
 /// Immutable but for the per-device list. Shared by kernel handles and held launches (W15).
-struct KernelRecord {
+struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values,
                Contraction mode = Contraction::fixed);
   /// Two kernels made one by `salvo::fuse`: its contracted form is made of theirs, so that nothing
@@ -93,6 +94,9 @@ struct KernelRecord {
   /// The same if it is known already; null otherwise.
   window::Prepared* known_on(const runtime::DeviceState& device) const noexcept;
 
+  /// The same kernel with the marked spans of records taken apart into columns (K13); made once.
+  std::shared_ptr<KernelRecord> split_records(const std::vector<bool>& split);
+
   /// Unique in the process and never used again, unlike an address (W71).
   const std::uint64_t serial;
   const ir::Kernel kernel;
@@ -106,6 +110,8 @@ struct KernelRecord {
   const std::vector<fusion::ApartSpans> apart;  // spans that a launch must not let overlap (W49)
   /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
   std::atomic<bool> failed{false};
+  /// Why it is never held, whatever the device and the switches; Reason::none for most.
+  Reason never_held = Reason::none;
 
  private:
   const ir::Kernel& form_for(const DeviceProperties& device) const;
@@ -115,6 +121,7 @@ struct KernelRecord {
   mutable std::shared_ptr<const ir::Kernel> contracted_;  // given, or made at the first need of it
   std::atomic<window::Prepared*> prepared_{nullptr};
   std::mutex lock_;
+  std::map<std::vector<bool>, std::shared_ptr<KernelRecord>> split_;  // guarded by lock_
 };
 
 }  // namespace salvo::detail

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "window/launch_window.hpp"
+#include "window/launched.hpp"
 #include "window/scopes.hpp"
 
 namespace salvo::window {
@@ -185,6 +186,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                           runtime::StreamState* stream) {
   throw_pending();
   const std::string& name = kernel->kernel.name;
+  const runtime::TraceScope traced(device.trace(), "submit", name, device.id());
   check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
   try {
@@ -198,8 +200,11 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                   dims,      shape_of(device, name, kernel->shared_bytes, usual, dims),
                   arguments, stream};
   if (is_empty(call.shape)) return;  // W35
+  if (device.launches().has_losses()) check_losses(device, *kernel, arguments, dims);
 
-  const Reason refused = why_not_held(device, arguments, stream);
+  const Reason refused = kernel->never_held != Reason::none
+                             ? kernel->never_held
+                             : why_not_held(device, arguments, stream);
   if (explain_.listening()) {
     explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), ""});
   }

@@ -142,5 +142,13 @@ TEST_F(W80Aliasing, W80_AConsumerInPlaceAliasesInTheMergedKernel) {
   EXPECT_EQ(compiled("twice+thrice"), Names({"aliasing"}));
 }
 
+TEST_F(W80Aliasing, W80_AFusedKernelIsCompiledAsAliasingIfAMemberIs) {
+  device.launch(twice, over(1), x.view(0, 2), x.view(1, 2), 1);
+  device.launch(thrice, over(1), y, z, 1);
+  fake.window().flush();
+  EXPECT_EQ(fake.control->count(Driver::launch), 1U);
+  EXPECT_EQ(compiled("fused"), Names({"aliasing"}));
+}
+
 }  // namespace
 }  // namespace salvo::tests

@@ -23,7 +23,10 @@ EventHandle handle_of(runtime::Event& event) {
 }  // namespace
 
 CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend)
-    : reporter_(api, backend), facts_(facts), context_(reporter_, facts.ordinal) {
+    : reporter_(api, backend),
+      facts_(facts),
+      context_(reporter_, facts.ordinal),
+      replay_(std::make_unique<Replay>(reporter_)) {
   const Current current(reporter_, context_.get());
   queue_ = std::make_unique<CudaQueue>(reporter_, context_.get(), 0);
   if (!facts_.pools) return;
@@ -40,6 +43,7 @@ CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_vie
 
 CudaDevice::~CudaDevice() {
   const Current current(reporter_, context_.get());
+  replay_.reset();
   if (pool_) reporter_.api().PoolDestroy(pool_);
 }
 
@@ -197,6 +201,11 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
                                          code.parameters ? nullptr : pointers.data(),
                                          code.parameters ? block.data() : nullptr),
                   "cuLaunchKernel", Errc::launch_failed);
+}
+
+bool CudaDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
+  const Current current(reporter_, context_.get());
+  return replay_->launch(stream_of(queue), commands);
 }
 
 void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,

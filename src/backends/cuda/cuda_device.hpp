@@ -11,6 +11,7 @@
 #include "backends/cuda/cuda_error.hpp"
 #include "backends/cuda/cuda_facts.hpp"
 #include "backends/cuda/cuda_parameters.hpp"
+#include "backends/cuda/cuda_replay.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::cuda {
@@ -60,6 +61,7 @@ class CudaExecutable final : public runtime::Executable {
   KernelHandle kernel() const noexcept { return kernel_; }
   std::uint32_t preferred_block() const noexcept { return preferred_block_; }
 
+  const std::uint64_t serial;  // unique in the process and never used again
   /// None where the parameters are a user's own: the driver then knows their sizes.
   std::optional<ParameterBlock> parameters;
   /// The parameter block of the launch that is being made; a device launches from one thread at a
@@ -117,6 +119,8 @@ class CudaDevice : public runtime::DeviceDriver {
               const runtime::LaunchShape& shape,
               std::span<const runtime::Argument> arguments) override;
   bool takes_repeats() const noexcept override { return true; }
+  bool replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) override;
+  std::size_t shortest_replay() const noexcept override { return 8; }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override;
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
@@ -167,6 +171,7 @@ class CudaDevice : public runtime::DeviceDriver {
   std::unique_ptr<CudaQueue> memory_queue_;  // orders allocations; null without pools
   Pool pool_ = nullptr;
   std::atomic<std::uint32_t> pinned_blocks_{0};
+  std::unique_ptr<Replay> replay_;
 };
 
 }  // namespace salvo::backends::cuda

@@ -1,6 +1,7 @@
 // What a CUDA device makes and owns: context, streams, events and compiled kernels.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <utility>
 
@@ -49,9 +50,18 @@ CudaEvent::~CudaEvent() {
   reporter_.api().EventDestroy(event_);
 }
 
+namespace {
+
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
 CudaExecutable::CudaExecutable(const Reporter& reporter, Context context,
                                std::vector<std::byte> image)
-    : reporter_(reporter), context_(context), image_(std::move(image)) {
+    : serial(next_serial()), reporter_(reporter), context_(context), image_(std::move(image)) {
   // Anything but an ELF file the driver would read as PTX text, to its terminating zero.
   constexpr std::string_view kMagic =
       "\x7f"

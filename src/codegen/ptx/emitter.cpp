@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "codegen/ptx/writer.hpp"
 #include "passes/expand_math.hpp"
 #include "passes/simplify.hpp"
+#include "salvo/error.hpp"
 
 namespace salvo::codegen::ptx {
 namespace {
@@ -90,6 +92,10 @@ class Emitter {
     for (const Node& node : kernel_.nodes) {
       if (node.op == Op::Store || ir::is_atomic(node.op)) written_[node.memory] = true;
       uses_warp_ |= ir::is_warp(node.op) || node.op == Op::LaneId;
+      if (node.op != Op::Native) continue;
+      for (const MemoryId memory : kernel_.user_calls[node.index].arguments) {
+        if (memory != ir::kNone) written_[memory] = true;
+      }
     }
     for (const ir::Variable& variable : kernel_.variables) {
       variables_.push_back(writer_.fresh(variable.type));
@@ -336,6 +342,7 @@ class Emitter {
       values_[id] = access_.atomic(node.op, place(node), operands);
       return;
     }
+    if (ir::is_user_code(node.op)) return user_code(id, node);
     switch (node.op) {
       case Op::Load:
         values_[id] = access_.load(place(node));
@@ -367,6 +374,25 @@ class Emitter {
       default:
         return writer_.put("membar.{}", node.axis == 1 ? "gl" : "cta");
     }
+  }
+
+  /// Instructions that leave an intrinsic's value in `{result}`; spans are global addresses.
+  void user_code(ValueId id, const Node& node) {
+    const ir::UserCall& call = kernel_.user_calls[node.index];
+    const std::optional<std::string> text = call.code->text("CUDA/PTX");
+    if (!text) {
+      throw Error(Errc::unsupported,
+                  fmt::format("'{}' has no code for CUDA/PTX", call.code->name()));
+    }
+    std::vector<std::string> arguments;
+    std::size_t next = 0;
+    for (const MemoryId memory : call.arguments) {
+      arguments.push_back(memory == ir::kNone
+                              ? value(node.operands[next++])
+                              : bound(kernel_.memories[memory].parameter, kNoValue).data);
+    }
+    if (node.op == Op::Intrinsic) values_[id] = writer_.fresh(node.type);
+    writer_.raw("\t" + ir::fill_template(*text, arguments, values_[id]) + "\n");
   }
 
   void if_(const Node& node) {
