@@ -64,8 +64,9 @@ class Stream {
   void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
     detail::with_packed(
         kernel, dims,
-        [&](std::span<const detail::CallArgument> packed) {
-          detail::launch(device().state(), kernel.record(), dims, packed, state_.get());
+        [&](const std::shared_ptr<detail::KernelRecord>& record,
+            std::span<const detail::CallArgument> packed) {
+          detail::launch(device().state(), record, dims, packed, state_.get());
         },
         arguments...);
   }

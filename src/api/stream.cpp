@@ -58,7 +58,7 @@ void Stream::synchronize() const {
   api::flushed(device);
   const std::lock_guard issue(device.issue_lock());
   device.streams().submit_all();  // the others run while this one is waited for
-  device.driver().finish(state_->queue());
+  device.finish(state_->queue());
 }
 
 void Stream::record(const Event& event) const {

@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/hash.hpp"
@@ -60,6 +61,15 @@ struct LaunchShape {
   std::uint32_t dynamic_shared_bytes = 0;
   /// Names this launch in failures that the API reports later (W77, W81).
   std::uint64_t ticket = 0;
+};
+
+class Executable;
+
+/// A launch that is one of a sequence.
+struct LaunchCommand {
+  Executable* executable = nullptr;
+  const LaunchShape* shape = nullptr;
+  std::span<const Argument> arguments;
 };
 
 /// What the device compiler is handed: text or binary made from IR, without any device present.
@@ -109,6 +119,12 @@ class Executable {
   virtual std::optional<std::vector<SourceParameter>> source_parameters() const {
     return std::nullopt;
   }
+  /// The kernel's name, for messages and measurements; set by who had it built.
+  const std::string& name() const noexcept { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+ private:
+  std::string name_;
 };
 
 /// An ordered stream of work of a device. Destroyed when its work is done.
@@ -172,6 +188,11 @@ class DeviceDriver {
   /// Whether `launch` takes arguments that stand for several slots: a large table is mostly unused
   /// ones.
   virtual bool takes_repeats() const noexcept { return false; }
+  /// As many `launch` calls in order, in fewer driver calls if the sequence came before: starts all
+  /// of them, or none and returns false.
+  virtual bool replay(Queue& queue, std::span<const LaunchCommand> commands);
+  /// Sequences shorter than this are not worth `replay`; 0 if none is.
+  virtual std::size_t shortest_replay() const noexcept { return 0; }
   /// `source` may be reused when the call returns (W14).
   virtual void write(Queue& queue, Buffer to, std::size_t offset, const void* source,
                      std::size_t bytes) = 0;

@@ -31,15 +31,25 @@ Storage::Storage(std::shared_ptr<DeviceState> device, Buffer foreign)
 }
 
 Storage::~Storage() {
-  if (DeviceCopy* copy = copy_.load()) {
+  if (DeviceCopy* copy = copy_.load(); copy && !copy->device->is_inherited()) {
     if (!foreign_) copy->device->pool().free({copy->buffer, std::move(copy->uses)});
     delete copy;
   }
   if (std::byte* host = host_.load()) ::operator delete(host, std::align_val_t(align_));
 }
 
+namespace {
+
+/// W81: what a launch that failed on the device was to write cannot be read.
+void check_not_lost(const DeviceCopy& copy) {
+  if (const Error* failure = copy.device->launches().loss(copy.written_by)) throw Error(*failure);
+}
+
+}  // namespace
+
 void Storage::dispose() noexcept {
-  if (const DeviceCopy* copy = copy_.load(std::memory_order_acquire)) {
+  const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  if (copy && !copy->device->is_inherited()) {
     HeldWork* held = copy->device->held_work();
     if (held && held->adopt(*copy->device, *this)) return;
   }
@@ -75,6 +85,7 @@ const std::byte* Storage::read_host() {
     if (host_current(unpack(seen))) return host;
     const std::shared_ptr<DeviceState> device = device_of_copy();
     if (!device) continue;  // it was moved to the host meanwhile
+    if (device->is_inherited()) refuse_inherited();
     if (HeldWork* held = device->held_work()) held->issue_all();
 
     const std::lock_guard issue(device->issue_lock());
@@ -82,8 +93,9 @@ const std::byte* Storage::read_host() {
     DeviceCopy* copy = copy_on(*device);
     if (!copy) continue;
     if (host_current(residence())) return host;
+    check_not_lost(*copy);
     device->streams().order_default_after(copy->uses, true);
-    device->driver().read(device->driver().queue(), host, copy->buffer, 0, bytes_);
+    device->read(host, copy->buffer, 0, bytes_);
     change(seen, Residence::both);
     return host;
   }
@@ -103,14 +115,16 @@ void Storage::read_range(std::size_t offset, void* target, std::size_t bytes) {
     }
     const std::shared_ptr<DeviceState> device = device_of_copy();
     if (!device) continue;  // it was moved to the host meanwhile
+    if (device->is_inherited()) refuse_inherited();
     if (HeldWork* held = device->held_work()) held->issue_all();
 
     const std::lock_guard issue(device->issue_lock());
     const std::lock_guard lock(transfer_lock_);
     DeviceCopy* copy = copy_on(*device);
     if (!copy || host_current(residence())) continue;
+    check_not_lost(*copy);
     device->streams().order_default_after(copy->uses, true);
-    device->driver().read(device->driver().queue(), target, copy->buffer, offset, bytes);
+    device->read(target, copy->buffer, offset, bytes);
     return;
   }
 }
@@ -177,9 +191,10 @@ void Storage::upload_kept_bytes(DeviceState& device) {
 
 void Storage::write_range(DeviceState& device, std::size_t offset, const void* source,
                           std::size_t bytes) {
-  const DeviceCopy* copy = copy_on(device);
+  DeviceCopy* copy = copy_on(device);
   begin_library_work(device, true);
   device.driver().write(device.driver().queue(), copy->buffer, offset, source, bytes);
+  if (bytes == bytes_) copy->written_by = 0;
   end_library_work(device);
   mark_device_newer();
 }
@@ -202,7 +217,7 @@ void Storage::leave_device() {
 void Storage::leave_for(DeviceState& target) {
   const std::shared_ptr<DeviceState> source = device_of_copy();
   HeldWork* held = source ? source->held_work() : nullptr;
-  if (held && source.get() != &target && !host_current(residence())) {
+  if (held && source.get() != &target && !source->is_inherited() && !host_current(residence())) {
     held->issue_all();  // launches on it may still be held
     if (held->hand_over(*source, target, *this)) return;
   }
@@ -213,7 +228,9 @@ std::unique_ptr<DeviceCopy> Storage::copy_to_peer(DeviceState& source, DeviceSta
   const std::lock_guard lock(transfer_lock_);
   DeviceCopy* copy = copy_on(source);
   if (!copy || foreign_ || host_current(residence())) return nullptr;
+  check_not_lost(*copy);
   source.streams().order_default_after(copy->uses, true);
+  source.finish(source.driver().queue());  // what failed there must not travel as if it had not
   std::unique_ptr<DeviceCopy> made = allocate_on(target);
   made->seen = state_.load(std::memory_order_acquire);
   target.streams().order_default_after(made->uses, false);

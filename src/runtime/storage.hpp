@@ -40,9 +40,10 @@ struct alignas(64) DeviceCopy {
   std::shared_ptr<DeviceState> device;
   std::size_t bytes = 0;  // of the storage; the buffer may be larger
   // Guarded by the issue lock (R7):
-  StreamUses uses;           // what streams do with it
-  std::uint64_t upload = 0;  // the library's latest write to it; streams wait for that
-  std::uint64_t seen = 0;    // state of the storage when the bytes came from another device
+  StreamUses uses;               // what streams do with it
+  std::uint64_t upload = 0;      // the library's latest write to it; streams wait for that
+  std::uint64_t written_by = 0;  // ticket of the latest launch that writes it (W81)
+  std::uint64_t seen = 0;        // state of the storage when the bytes came from another device
 };
 
 /// Counted by vectors and views; held launches keep it by its stamps (W15). Any thread may read and

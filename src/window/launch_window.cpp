@@ -50,7 +50,8 @@ bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
 }
 
 LaunchWindow::LaunchWindow(runtime::Core& core)
-    : core_(core), explain_(core.environment().explain) {
+    : core_(core), explain_(core.environment().explain, core.trace()) {
+  settings_.set_background_compile(core.environment().background_compile);
   for (std::size_t i = 0; i < core.devices().size(); ++i) {
     windows_.push_back(std::make_unique<DeviceWindow>());
   }
@@ -310,7 +311,7 @@ bool LaunchWindow::try_upload(runtime::DeviceState& device,
 void LaunchWindow::relieve(runtime::DeviceState& device) {
   issue_all();
   const std::lock_guard issue(device.issue_lock());
-  device.streams().finish_all();
+  device.finish_all();
   device.pool().trim();
 }
 
@@ -391,7 +392,7 @@ void LaunchWindow::clear_launch_cache() {
   for (const auto& device : core_.devices()) {
     const std::lock_guard issue(device->issue_lock());
     try {
-      device->driver().finish(device->driver().queue());
+      device->finish(device->driver().queue());
     } catch (...) {
       failures.push_back(current_failure());
     }

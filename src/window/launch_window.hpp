@@ -19,6 +19,7 @@
 #include "salvo/detail/storage.hpp"
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"
+#include "window/background_compiler.hpp"
 #include "window/counters.hpp"
 #include "window/epilogue_cache.hpp"
 #include "window/explain.hpp"
@@ -134,6 +135,7 @@ class LaunchWindow final : public runtime::HeldWork {
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
     // Guarded by the issue lock:
     std::vector<std::unique_ptr<Group>> issuing;
+    std::vector<runtime::LaunchCommand> commands;  // of them, to be replayed
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     HeldLaunch immediate;                      // the launch that runs at once
@@ -249,12 +251,19 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Takes at most so many groups out of the window and issues them.
   void issue_oldest(runtime::DeviceState& device, std::size_t most, Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
+  /// Of the groups being issued, those from `first` on that are single launches.
+  static std::size_t count_singles(const DeviceWindow& window, std::size_t first) noexcept;
+  /// Issues single launches as a sequence that came before; false if that must be done one by one.
+  bool replay(runtime::DeviceState& device, std::size_t first, std::size_t count);
+  static runtime::Executable& executable_of(runtime::DeviceState& device, const HeldLaunch& launch);
   Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
   bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);
   void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
   void issue_merged(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
   void issue_parts(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
+  /// Whether a fused or merged kernel is still being built on the helper thread.
+  bool is_compiling(const CompileJob& job);
   void count_issued(const HeldLaunch& launch) noexcept;
   void count_merges(const HeldLaunch& launch) noexcept;
   /// Notes that a launch, or each that it stands for, was not carried out.
@@ -278,6 +287,7 @@ class LaunchWindow final : public runtime::HeldWork {
   Grants grants_;
   std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
   std::atomic<bool> exiting_{false};
+  BackgroundCompiler compiler_;  // the last: it ends before what it uses
 };
 
 /// Failures that a destructor met and nobody has seen (W21). Of the whole process: the runtime they

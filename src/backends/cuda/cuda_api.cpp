@@ -17,9 +17,10 @@ std::string Api::load() {
   SALVO_CUDA_FUNCTIONS(SALVO_CUDA_RESOLVE)
 #undef SALVO_CUDA_RESOLVE
   if (!missing.empty()) return fmt::format("{} lacks{}", library.name(), missing);
-    // Drivers without these allocate in the old way.
+    // Drivers without these allocate in the old way and replay nothing.
 #define SALVO_CUDA_RESOLVE(name, symbol, parameters) name.resolve(library, symbol);
   SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_RESOLVE)
+  SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_RESOLVE)
 #undef SALVO_CUDA_RESOLVE
   const Result status = Init(0);
   if (status == kSuccess) return {};

@@ -20,6 +20,9 @@ using Stream = struct CUstream_st*;
 using EventHandle = struct CUevent_st*;
 using Pool = struct CUmemPoolHandle_st*;
 using Linker = struct CUlinkState_st*;
+using Graph = struct CUgraph_st*;
+using GraphNode = struct CUgraphNode_st*;
+using GraphExec = struct CUgraphExec_st*;
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotReady = 600;
@@ -87,6 +90,16 @@ struct PoolAccess {
   int flags = 3;  // reading and writing
 };
 static_assert(sizeof(PoolAccess) == 12);
+/// CUDA_KERNEL_NODE_PARAMS, of the functions without a version in their names.
+struct KernelNodeParameters {
+  KernelHandle function = nullptr;
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+static_assert(sizeof(KernelNodeParameters) == 56);
 
 inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr int kLinkInputPtx = 1;
@@ -160,6 +173,18 @@ inline constexpr unsigned kHostPortable = 1;
   apply(PoolTrim, "cuMemPoolTrimTo", (Pool, std::size_t))                   \
   apply(PoolAlloc, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
   apply(PoolFree, "cuMemFreeAsync", (Address, Stream))
+
+// Graphs whose nodes are set anew, of drivers from 11.4 on.
+#define SALVO_CUDA_GRAPH_FUNCTIONS(apply)                                             \
+  apply(GraphCreate, "cuGraphCreate", (Graph*, unsigned))                             \
+  apply(GraphDestroy, "cuGraphDestroy", (Graph))                                      \
+  apply(GraphAddKernel, "cuGraphAddKernelNode",                                       \
+        (GraphNode*, Graph, const GraphNode*, std::size_t, const KernelNodeParameters*)) \
+  apply(GraphSetKernel, "cuGraphExecKernelNodeSetParams",                             \
+        (GraphExec, GraphNode, const KernelNodeParameters*))                          \
+  apply(GraphExecDestroy, "cuGraphExecDestroy", (GraphExec))                          \
+  apply(GraphLaunch, "cuGraphLaunch", (GraphExec, Stream))                            \
+  apply(GraphInstantiate, "cuGraphInstantiateWithFlags", (GraphExec*, Graph, unsigned long long))
 // clang-format on
 
 /// The function table; each entry counts its calls.
@@ -168,6 +193,7 @@ struct Api {
 #define SALVO_CUDA_DECLARE(name, symbol, parameters) runtime::Function<Result(*) parameters> name;
   SALVO_CUDA_FUNCTIONS(SALVO_CUDA_DECLARE)
   SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_DECLARE)
+  SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_DECLARE)
 #undef SALVO_CUDA_DECLARE
 
   /// Fills the table and starts the driver. Returns why it cannot be used, or an empty string.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace salvo::backends::cuda {
 namespace {
@@ -24,7 +23,10 @@ EventHandle handle_of(runtime::Event& event) {
 }  // namespace
 
 CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend)
-    : reporter_(api, backend), facts_(facts), context_(reporter_, facts.ordinal) {
+    : reporter_(api, backend),
+      facts_(facts),
+      context_(reporter_, facts.ordinal),
+      replay_(std::make_unique<Replay>(reporter_)) {
   const Current current(reporter_, context_.get());
   queue_ = std::make_unique<CudaQueue>(reporter_, context_.get(), 0);
   if (!facts_.pools) return;
@@ -41,6 +43,7 @@ CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_vie
 
 CudaDevice::~CudaDevice() {
   const Current current(reporter_, context_.get());
+  replay_.reset();
   if (pool_) reporter_.api().PoolDestroy(pool_);
 }
 
@@ -136,7 +139,6 @@ std::unique_ptr<runtime::Executable> CudaDevice::build(const ir::Kernel& kernel,
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(program.entry.c_str(), facts_);
-  executable->name = intern(program.name);
   executable->parameters.emplace(kernel);
   executable->block.resize(executable->parameters->bytes());
   return executable;
@@ -153,13 +155,7 @@ std::unique_ptr<runtime::Executable> CudaDevice::build_source(const runtime::Use
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(source.entry.c_str(), facts_);
-  executable->name = intern(source.entry);
   return executable;
-}
-
-const std::string* CudaDevice::intern(const std::string& name) {
-  const std::lock_guard lock(lock_);
-  return &*names_.insert(name).first;
 }
 
 std::uint32_t CudaDevice::preferred_block(const runtime::Executable* executable) const {
@@ -198,7 +194,6 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
     }
     for (std::uint64_t& word : words) pointers.push_back(&word);
   }
-  static_cast<CudaQueue&>(queue).launched(code.name);
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().Launch(code.kernel(), shape.grid[0], shape.grid[1], shape.grid[2],
                                          shape.block[0], shape.block[1], shape.block[2],
@@ -206,6 +201,11 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
                                          code.parameters ? nullptr : pointers.data(),
                                          code.parameters ? block.data() : nullptr),
                   "cuLaunchKernel", Errc::launch_failed);
+}
+
+bool CudaDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
+  const Current current(reporter_, context_.get());
+  return replay_->launch(stream_of(queue), commands);
 }
 
 void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
@@ -240,7 +240,7 @@ void CudaDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, B
 
 void CudaDevice::reach(CudaDevice& other) {
   {
-    const std::lock_guard lock(lock_);
+    const std::lock_guard lock(reached_lock_);
     if (!reached_.insert(other.facts_.ordinal).second) return;
   }
   const Current current(reporter_, context_.get());
@@ -319,11 +319,8 @@ void CudaDevice::submit(runtime::Queue&) {}  // the device starts on a launch wh
 
 void CudaDevice::finish(runtime::Queue& queue) {
   const Current current(reporter_, context_.get());
-  auto& stream = static_cast<CudaQueue&>(queue);
-  const Result status = reporter_.api().StreamSynchronize(stream.get());
-  if (status == kSuccess) return stream.finished();
-  const std::vector<std::string> names = stream.suspects();
-  reporter_.fail(status, "cuStreamSynchronize", Errc::launch_failed, names);
+  reporter_.check(reporter_.api().StreamSynchronize(stream_of(queue)), "cuStreamSynchronize",
+                  Errc::launch_failed);
 }
 
 // Streams and events.

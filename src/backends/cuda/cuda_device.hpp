@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "backends/cuda/cuda_error.hpp"
 #include "backends/cuda/cuda_facts.hpp"
 #include "backends/cuda/cuda_parameters.hpp"
+#include "backends/cuda/cuda_replay.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::cuda {
@@ -32,21 +32,11 @@ class CudaQueue final : public runtime::Queue {
   }
   Stream get() const noexcept { return stream_; }
 
-  /// Remembers a launch by its kernel's name until the queue is known to have finished: a fault
-  /// that comes later may be its.
-  void launched(const std::string* name) noexcept { recent_[launches_++ % recent_.size()] = name; }
-  void finished() noexcept { known_ = launches_; }
-  /// Names of the kernels that a fault may come from, each once, latest first.
-  std::vector<std::string> suspects() const;
-
  private:
   const Reporter& reporter_;
   Context context_;
   Stream stream_ = nullptr;
   bool owned_ = true;
-  std::array<const std::string*, 64> recent_{};
-  std::uint64_t launches_ = 0;
-  std::uint64_t known_ = 0;  // launches that have finished
 };
 
 class CudaEvent final : public runtime::Event {
@@ -80,8 +70,7 @@ class CudaExecutable final : public runtime::Executable {
   KernelHandle kernel() const noexcept { return kernel_; }
   std::uint32_t preferred_block() const noexcept { return preferred_block_; }
 
-  /// As messages call it; owned by the device.
-  const std::string* name = nullptr;
+  const std::uint64_t serial;  // unique in the process and never used again
   /// None where the parameters are a user's own: the driver then knows their sizes.
   std::optional<ParameterBlock> parameters;
   /// The parameter block of the launch that is being made; a device launches from one thread at a
@@ -141,6 +130,8 @@ class CudaDevice : public runtime::DeviceDriver {
               const runtime::LaunchShape& shape,
               std::span<const runtime::Argument> arguments) override;
   bool takes_repeats() const noexcept override { return true; }
+  bool replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) override;
+  std::size_t shortest_replay() const noexcept override { return 8; }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override;
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
@@ -189,7 +180,6 @@ class CudaDevice : public runtime::DeviceDriver {
   Address allocate_pooled(std::size_t bytes);
   /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
   void reach(CudaDevice& other);
-  const std::string* intern(const std::string& name);
 
   Reporter reporter_;
   const DeviceFacts facts_;
@@ -198,9 +188,9 @@ class CudaDevice : public runtime::DeviceDriver {
   std::unique_ptr<CudaQueue> memory_queue_;  // orders allocations; null without pools
   Pool pool_ = nullptr;
   std::atomic<std::uint32_t> pinned_blocks_{0};
-  std::mutex lock_;  // of what follows
-  std::set<std::string> names_;
-  std::set<Ordinal> reached_;
+  std::mutex reached_lock_;
+  std::set<Ordinal> reached_;  // devices whose memory this one was given a way to
+  std::unique_ptr<Replay> replay_;
 };
 
 }  // namespace salvo::backends::cuda

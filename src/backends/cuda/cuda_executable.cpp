@@ -1,6 +1,7 @@
 // What a CUDA device makes and owns: context, streams, events and compiled kernels.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <utility>
 
@@ -36,16 +37,6 @@ CudaQueue::CudaQueue(const Reporter& reporter, Context context, int priority)
 CudaQueue::CudaQueue(const Reporter& reporter, Context context, Stream stream)
     : reporter_(reporter), context_(context), stream_(stream), owned_(false) {}
 
-std::vector<std::string> CudaQueue::suspects() const {
-  std::vector<std::string> names;
-  const std::uint64_t oldest = launches_ - std::min<std::uint64_t>(launches_, recent_.size());
-  for (std::uint64_t i = launches_; i-- > std::max(known_, oldest);) {
-    const std::string& name = *recent_[i % recent_.size()];
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-  return names;
-}
-
 CudaQueue::~CudaQueue() {
   if (!owned_) return;
   const Current current(reporter_, context_);
@@ -63,9 +54,18 @@ CudaEvent::~CudaEvent() {
   reporter_.api().EventDestroy(event_);
 }
 
+namespace {
+
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
 CudaExecutable::CudaExecutable(const Reporter& reporter, Context context,
                                std::vector<std::byte> image)
-    : reporter_(reporter), context_(context), image_(std::move(image)) {
+    : serial(next_serial()), reporter_(reporter), context_(context), image_(std::move(image)) {
   // Anything but an ELF file the driver would read as PTX text, to its terminating zero.
   constexpr std::string_view kMagic =
       "\x7f"

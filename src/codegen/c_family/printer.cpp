@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
+#include "salvo/error.hpp"
 
 namespace salvo::codegen::c_family {
 namespace {
@@ -309,6 +311,7 @@ class Printer {
       texts.erase(texts.begin());
       return define(id, dialect_.atomic(node.op, place(node), texts, helpers_));
     }
+    if (ir::is_user_code(node.op)) return user_code(id, node);
     switch (node.op) {
       case Op::Load:
         return define(id, dialect_.load(place(node), helpers_));
@@ -337,6 +340,31 @@ class Printer {
       default:
         return line(dialect_.fence(node.axis == 1) + ";");
     }
+  }
+
+  /// An intrinsic is an expression, or statements that assign to `{result}`.
+  void user_code(ValueId id, const Node& node) {
+    const ir::UserCall& call = kernel_.user_calls[node.index];
+    const std::optional<std::string> text = call.code->text(dialect_.target());
+    if (!text) {
+      throw Error(Errc::unsupported,
+                  fmt::format("'{}' has no code for {}", call.code->name(), dialect_.target()));
+    }
+    std::vector<std::string> arguments;
+    std::size_t next = 0;
+    for (const ir::MemoryId memory : call.arguments) {
+      arguments.push_back(memory == ir::kNone
+                              ? value(node.operands[next++])
+                              : bound(kernel_.memories[memory].parameter, ir::kNoValue).data);
+    }
+    if (node.op == Op::Native) return line(ir::fill_template(*text, arguments, ""));
+    if (text->find("{result}") == std::string::npos) {
+      return define(id, ir::fill_template(*text, arguments, ""));
+    }
+    values_[id] = names_.fresh(fmt::format("v{}", ++value_count_));
+    line(fmt::format("{} {};", dialect_.type(node.type), values_[id]));
+    line(ir::fill_template(*text, arguments, values_[id]));
+    pick(id);
   }
 
   void if_(const Node& node) {

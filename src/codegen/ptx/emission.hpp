@@ -95,6 +95,8 @@ class Emission {
   bool divides_safely(const ir::Node& node) const;
   void pure(ir::ValueId id, const ir::Node& node);
   void statement(ir::ValueId id);
+  /// Instructions that leave an intrinsic's value in `{result}`; spans are global addresses.
+  void user_code(ir::ValueId id, const ir::Node& node);
   void if_(const ir::Node& node);
   void switch_(const ir::Node& node);
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "salvo/error.hpp"
+
 namespace salvo::codegen::ptx {
 
 using ir::BlockId;
@@ -70,6 +72,7 @@ void Emission::statement(ValueId id) {
     values_[id] = access_.atomic(node.op, place(node), operands);
     return;
   }
+  if (ir::is_user_code(node.op)) return user_code(id, node);
   switch (node.op) {
     case Op::Load:
       values_[id] = access_.load(place(node));
@@ -101,6 +104,23 @@ void Emission::statement(ValueId id) {
     default:
       return writer_.put("membar.{}", node.axis == 1 ? "gl" : "cta");
   }
+}
+
+void Emission::user_code(ValueId id, const Node& node) {
+  const ir::UserCall& call = kernel_.user_calls[node.index];
+  const std::optional<std::string> text = call.code->text("CUDA/PTX");
+  if (!text) {
+    throw Error(Errc::unsupported, fmt::format("'{}' has no code for CUDA/PTX", call.code->name()));
+  }
+  std::vector<std::string> arguments;
+  std::size_t next = 0;
+  for (const ir::MemoryId memory : call.arguments) {
+    arguments.push_back(memory == ir::kNone
+                            ? value(node.operands[next++])
+                            : bound(kernel_.memories[memory].parameter, ir::kNoValue).data);
+  }
+  if (node.op == Op::Intrinsic) values_[id] = writer_.fresh(node.type);
+  writer_.raw("\t" + ir::fill_template(*text, arguments, values_[id]) + "\n");
 }
 
 void Emission::if_(const Node& node) {

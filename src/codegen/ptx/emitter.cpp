@@ -58,6 +58,10 @@ void Emission::scan() {
   for (const Node& node : kernel_.nodes) {
     if (node.op == Op::Store || ir::is_atomic(node.op)) written_[node.memory] = true;
     uses_warp_ |= ir::is_warp(node.op) || node.op == Op::LaneId;
+    if (node.op != Op::Native) continue;
+    for (const MemoryId memory : kernel_.user_calls[node.index].arguments) {
+      if (memory != ir::kNone) written_[memory] = true;
+    }
   }
   for (const ir::Variable& variable : kernel_.variables) {
     variables_.push_back(writer_.fresh(variable.type));

@@ -4,6 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+
 namespace salvo::codegen::spirv {
 namespace {
 
@@ -38,6 +43,22 @@ Id math(Module& m, const ir::Node& node, std::span<const Id> in) {
     return m.emit(spv::OpFConvert, Scalar::F32, {m.glsl(function, Scalar::F64, {wide})});
   }
   return m.glsl(function, node.type, {in[0]});
+}
+
+Id user_code(Module& m, const ir::Node& node, std::span<const Id> in) {
+  constexpr std::string_view kSet = "GLSL.std.450 ";
+  const ir::UserCode& code = *m.kernel().user_calls[node.index].code;
+  const std::string text = code.text("Vulkan").value_or("");
+  unsigned number = 0;
+  const char* const digits = text.data() + std::min(kSet.size(), text.size());
+  const auto [end, failed] = std::from_chars(digits, text.data() + text.size(), number);
+  if (node.op == Op::Native || !text.starts_with(kSet) || failed != std::errc{} ||
+      end != text.data() + text.size() || number == 0 || number >= GLSLstd450Count) {
+    unsupported(m.kernel(), fmt::format("'{}': SPIR-V has no text; Vulkan takes intrinsics as "
+                                        "\"GLSL.std.450 <number of an instruction>\"",
+                                        code.name()));
+  }
+  return m.glsl(static_cast<GLSLstd450>(number), node.type, in);
 }
 
 }  // namespace salvo::codegen::spirv

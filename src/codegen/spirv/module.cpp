@@ -113,8 +113,9 @@ Id Module::select(Scalar result, Id condition, Id yes, Id no) {
   return emit(spv::OpSelect, result, {condition, yes, no});
 }
 
-Id Module::glsl(GLSLstd450 function, Scalar result, std::initializer_list<Id> operands) {
-  const Id id = createBuiltinCall(type(result), glsl_, function, operands);
+Id Module::glsl(GLSLstd450 function, Scalar result, std::span<const Id> operands) {
+  const Id id = createBuiltinCall(type(result), glsl_, function,
+                                  std::vector<Id>(operands.begin(), operands.end()));
   if (function == GLSLstd450Fma && !options_.contraction) {
     addDecoration(id, spv::DecorationNoContraction);
   }

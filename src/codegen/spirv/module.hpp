@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,10 @@ class Module : private spv::Builder {
   Id select(Scalar type, Id condition, Id yes, Id no);
   Id bitcast(Scalar to, Id value) { return emit(spv::OpBitcast, to, {value}); }
   /// A function of GLSL.std.450.
-  Id glsl(GLSLstd450 function, Scalar result, std::initializer_list<Id> operands);
+  Id glsl(GLSLstd450 function, Scalar result, std::initializer_list<Id> operands) {
+    return glsl(function, result, std::span<const Id>(operands.begin(), operands.size()));
+  }
+  Id glsl(GLSLstd450 function, Scalar result, std::span<const Id> operands);
 
   // Control flow.
   spv::Block& new_block() { return makeNewBlock(); }
