@@ -16,7 +16,6 @@
 
 #include "backends/cuda/cuda_backend.hpp"
 #include "cuda_kernels_by_hand.hpp"
-#include "passes/contract.hpp"
 #include "runtime/backend.hpp"
 #include "window/kernel_record.hpp"
 
@@ -46,7 +45,7 @@ std::uint64_t bits(int value) {
 /// What a launch in mode `fixed` compiles; by hand nvcc contracts as it likes.
 template <typename F>
 ir::Kernel traced(const char* name, F body) {
-  return passes::contract(kernel(name, body).record()->kernel);
+  return kernel(name, body).record()->contracted();
 }
 
 std::vector<Task> tasks() {

@@ -65,18 +65,19 @@ class Unroller {
     return nodes;
   }
 
-  bool leaves_early(BlockId block) const {
+  bool must_stay(BlockId block) const {
     return std::ranges::any_of(kernel_.block(block).nodes, [&](ValueId id) {
       const Node& node = kernel_.node(id);
-      if (node.op == Op::Break || node.op == Op::Continue) return true;
-      return std::ranges::any_of(node.blocks, [&](BlockId nested) { return leaves_early(nested); });
+      // The author's own instructions may hold labels, of which there can be one each.
+      if (node.op == Op::Break || node.op == Op::Continue || ir::is_user_code(node.op)) return true;
+      return std::ranges::any_of(node.blocks, [&](BlockId nested) { return must_stay(nested); });
     });
   }
 
   /// The rounds of a For between constants; none if they are too many or the counter wraps.
   std::vector<Known> counted(ValueId loop) const {
     const Node& node = kernel_.node(loop);
-    if (node.unroll == 1 || leaves_early(node.blocks[0])) return {};
+    if (node.unroll == 1 || must_stay(node.blocks[0])) return {};
     std::array<std::int64_t, 3> bounds{};
     for (std::size_t i = 0; i < bounds.size(); ++i) {
       const Node& bound = kernel_.node(node.operands[i]);
@@ -127,7 +128,7 @@ class Unroller {
   /// The rounds of a While in which one variable, known before, decides how often it runs.
   std::vector<Known> steered(const std::vector<ValueId>& list, std::size_t at) const {
     const Node& loop = kernel_.node(list[at]);
-    if (loop.unroll == 1 || leaves_early(loop.blocks[1])) return {};
+    if (loop.unroll == 1 || must_stay(loop.blocks[1])) return {};
     std::uint32_t variable = kNone;
     std::vector<ValueId> before;  // reads of this round's value
     for (ValueId id : kernel_.block(loop.blocks[0]).nodes) {

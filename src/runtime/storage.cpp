@@ -217,7 +217,7 @@ void Storage::leave_device() {
 void Storage::leave_for(DeviceState& target) {
   const std::shared_ptr<DeviceState> source = device_of_copy();
   HeldWork* held = source ? source->held_work() : nullptr;
-  if (held && source.get() != &target && !host_current(residence())) {
+  if (held && source.get() != &target && !source->is_inherited() && !host_current(residence())) {
     held->issue_all();  // launches on it may still be held
     if (held->hand_over(*source, target, *this)) return;
   }
@@ -230,6 +230,7 @@ std::unique_ptr<DeviceCopy> Storage::copy_to_peer(DeviceState& source, DeviceSta
   if (!copy || foreign_ || host_current(residence())) return nullptr;
   check_not_lost(*copy);
   source.streams().order_default_after(copy->uses, true);
+  source.finish(source.driver().queue());  // what failed there must not travel as if it had not
   std::unique_ptr<DeviceCopy> made = allocate_on(target);
   made->seen = state_.load(std::memory_order_acquire);
   target.streams().order_default_after(made->uses, false);

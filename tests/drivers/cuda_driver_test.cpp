@@ -174,25 +174,6 @@ TEST_F(CudaDriver, AssemblerErrorsCarryItsWords) {
   EXPECT_EQ(error.log(), "line 3: the assembler's words");
 }
 
-TEST_F(CudaDriver, AFailedWaitNamesWhatMayHaveFailed) {
-  const auto executable = built();
-  launch(*executable);
-  device_->finish(device_->queue());  // this launch is known to have finished
-  const ir::Kernel kernel = scale();
-  runtime::Program program = device_->translate(kernel, {});
-  program.name = "other";
-  const auto other = device_->build(kernel, program, {});
-  launch(*other);
-  launch(*other);
-  const auto wait = [&] { device_->finish(device_->queue()); };
-  Error error = failure("cuStreamSynchronize", 700, wait);
-  EXPECT_EQ(error.kernel(), "other");
-  launch(*executable);
-  error = failure("cuStreamSynchronize", 700, wait);
-  EXPECT_EQ(error.kernel(), "");
-  EXPECT_THAT(error.message(), testing::EndsWith("launched since the last wait: scale, other"));
-}
-
 TEST_F(CudaDriver, MemoryOfOtherLibrariesIsCheckedAndTaken) {
   const runtime::Buffer all = device_->adopt(0x7000, 4096);
   EXPECT_EQ(all.address, 0x7000U);

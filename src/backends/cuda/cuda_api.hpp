@@ -91,6 +91,7 @@ struct KernelNodeParameters {
   void** extra = nullptr;
 };
 static_assert(sizeof(KernelNodeParameters) == 56);
+
 /// CUmemAccessDesc: who else may reach a pool's memory.
 struct PoolAccess {
   struct {

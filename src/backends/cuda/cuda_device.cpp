@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace salvo::backends::cuda {
 namespace {
@@ -140,7 +139,6 @@ std::unique_ptr<runtime::Executable> CudaDevice::build(const ir::Kernel& kernel,
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(program.entry.c_str(), facts_);
-  executable->name = intern(program.name);
   executable->parameters.emplace(kernel);
   executable->block.resize(executable->parameters->bytes());
   return executable;
@@ -157,13 +155,7 @@ std::unique_ptr<runtime::Executable> CudaDevice::build_source(const runtime::Use
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(source.entry.c_str(), facts_);
-  executable->name = intern(source.entry);
   return executable;
-}
-
-const std::string* CudaDevice::intern(const std::string& name) {
-  const std::lock_guard lock(lock_);
-  return &*names_.insert(name).first;
 }
 
 std::uint32_t CudaDevice::preferred_block(const runtime::Executable* executable) const {
@@ -202,7 +194,6 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
     }
     for (std::uint64_t& word : words) pointers.push_back(&word);
   }
-  static_cast<CudaQueue&>(queue).launched(code.name);
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().Launch(code.kernel(), shape.grid[0], shape.grid[1], shape.grid[2],
                                          shape.block[0], shape.block[1], shape.block[2],
@@ -253,7 +244,7 @@ void CudaDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, B
 
 void CudaDevice::reach(CudaDevice& other) {
   {
-    const std::lock_guard lock(lock_);
+    const std::lock_guard lock(reached_lock_);
     if (!reached_.insert(other.facts_.ordinal).second) return;
   }
   const Current current(reporter_, context_.get());
@@ -332,11 +323,8 @@ void CudaDevice::submit(runtime::Queue&) {}  // the device starts on a launch wh
 
 void CudaDevice::finish(runtime::Queue& queue) {
   const Current current(reporter_, context_.get());
-  auto& stream = static_cast<CudaQueue&>(queue);
-  const Result status = reporter_.api().StreamSynchronize(stream.get());
-  if (status == kSuccess) return stream.finished();
-  const std::vector<std::string> names = stream.suspects();
-  reporter_.fail(status, "cuStreamSynchronize", Errc::launch_failed, names);
+  reporter_.check(reporter_.api().StreamSynchronize(stream_of(queue)), "cuStreamSynchronize",
+                  Errc::launch_failed);
 }
 
 // Streams and events.

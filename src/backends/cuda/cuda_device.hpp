@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -33,21 +32,11 @@ class CudaQueue final : public runtime::Queue {
   }
   Stream get() const noexcept { return stream_; }
 
-  /// Remembers a launch by its kernel's name until the queue is known to have finished: a fault
-  /// that comes later may be its.
-  void launched(const std::string* name) noexcept { recent_[launches_++ % recent_.size()] = name; }
-  void finished() noexcept { known_ = launches_; }
-  /// Names of the kernels that a fault may come from, each once, latest first.
-  std::vector<std::string> suspects() const;
-
  private:
   const Reporter& reporter_;
   Context context_;
   Stream stream_ = nullptr;
   bool owned_ = true;
-  std::array<const std::string*, 64> recent_{};
-  std::uint64_t launches_ = 0;
-  std::uint64_t known_ = 0;  // launches that have finished
 };
 
 class CudaEvent final : public runtime::Event {
@@ -82,8 +71,6 @@ class CudaExecutable final : public runtime::Executable {
   std::uint32_t preferred_block() const noexcept { return preferred_block_; }
 
   const std::uint64_t serial;  // unique in the process and never used again
-  /// As messages call it; owned by the device.
-  const std::string* name = nullptr;
   /// None where the parameters are a user's own: the driver then knows their sizes.
   std::optional<ParameterBlock> parameters;
   /// The parameter block of the launch that is being made; a device launches from one thread at a
@@ -136,7 +123,6 @@ class CudaDevice : public runtime::DeviceDriver {
                                              std::span<const std::byte> cached) override;
   std::unique_ptr<runtime::Executable> build_source(const runtime::UserSource& source) override;
   std::uint32_t preferred_block(const runtime::Executable* executable) const override;
-  runtime::CallCounts driver_calls() const override { return reporter_.api().calls(); }
   runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) const override;
 
   runtime::Queue& queue() noexcept override { return *queue_; }
@@ -194,7 +180,6 @@ class CudaDevice : public runtime::DeviceDriver {
   Address allocate_pooled(std::size_t bytes);
   /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
   void reach(CudaDevice& other);
-  const std::string* intern(const std::string& name);
 
   Reporter reporter_;
   const DeviceFacts facts_;
@@ -203,10 +188,9 @@ class CudaDevice : public runtime::DeviceDriver {
   std::unique_ptr<CudaQueue> memory_queue_;  // orders allocations; null without pools
   Pool pool_ = nullptr;
   std::atomic<std::uint32_t> pinned_blocks_{0};
+  std::mutex reached_lock_;
+  std::set<Ordinal> reached_;  // devices whose memory this one was given a way to
   std::unique_ptr<Replay> replay_;
-  std::mutex lock_;  // of what follows
-  std::set<std::string> names_;
-  std::set<Ordinal> reached_;
 };
 
 }  // namespace salvo::backends::cuda

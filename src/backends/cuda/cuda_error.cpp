@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace salvo::backends::cuda {
 
@@ -37,35 +36,19 @@ bool is_sticky(Result status) noexcept {
   }
 }
 
-Errc Reporter::code_of(Result status, Errc otherwise) noexcept {
-  constexpr Result kOutOfMemory = 2;
-  if (status == kOutOfMemory) return Errc::out_of_memory;
-  return is_sticky(status) ? Errc::device_lost : otherwise;
-}
-
 void Reporter::fail(Result status, std::string_view operation, Errc otherwise,
                     std::string log) const {
-  throw Error(Error::Details{.code = code_of(status, otherwise),
+  constexpr Result kOutOfMemory = 2;
+  Errc code = otherwise;
+  if (status == kOutOfMemory) code = Errc::out_of_memory;
+  if (is_sticky(status)) code = Errc::device_lost;
+  throw Error(Error::Details{.code = code,
                              .message = words(api_, status),
                              .backend = std::string(backend_),
                              .operation = std::string(operation),
                              // An earlier launch failed, or this one did half-way.
                              .may_have_started = is_sticky(status),
                              .log = std::move(log)});
-}
-
-void Reporter::fail(Result status, std::string_view operation, Errc otherwise,
-                    const std::vector<std::string>& suspects) const {
-  std::string message = words(api_, status);
-  if (suspects.size() > 1) {
-    message += fmt::format("; launched since the last wait: {}", fmt::join(suspects, ", "));
-  }
-  throw Error(Error::Details{.code = code_of(status, otherwise),
-                             .message = std::move(message),
-                             .backend = std::string(backend_),
-                             .operation = std::string(operation),
-                             .kernel = suspects.size() == 1 ? suspects[0] : std::string(),
-                             .may_have_started = true});
 }
 
 void Reporter::fail(Errc code, std::string_view operation, std::string message) const {

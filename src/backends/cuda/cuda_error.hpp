@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "backends/cuda/cuda_api.hpp"
 #include "salvo/error.hpp"
@@ -30,17 +29,12 @@ class Reporter {
   }
   [[noreturn]] void fail(Result status, std::string_view operation, Errc otherwise,
                          std::string log = {}) const;
-  /// The same of a wait, naming the kernels that may have failed.
-  [[noreturn]] void fail(Result status, std::string_view operation, Errc otherwise,
-                         const std::vector<std::string>& suspects) const;
   [[noreturn]] void fail(Errc code, std::string_view operation, std::string message) const;
 
   const Api& api() const noexcept { return api_; }
   std::string_view backend() const noexcept { return backend_; }
 
  private:
-  static Errc code_of(Result status, Errc otherwise) noexcept;
-
   const Api& api_;
   std::string_view backend_;
 };

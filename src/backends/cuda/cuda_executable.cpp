@@ -38,16 +38,6 @@ CudaQueue::CudaQueue(const Reporter& reporter, Context context, int priority)
 CudaQueue::CudaQueue(const Reporter& reporter, Context context, Stream stream)
     : reporter_(reporter), context_(context), stream_(stream), owned_(false) {}
 
-std::vector<std::string> CudaQueue::suspects() const {
-  std::vector<std::string> names;
-  const std::uint64_t oldest = launches_ - std::min<std::uint64_t>(launches_, recent_.size());
-  for (std::uint64_t i = launches_; i-- > std::max(known_, oldest);) {
-    const std::string& name = *recent_[i % recent_.size()];
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-  return names;
-}
-
 CudaQueue::~CudaQueue() {
   if (!owned_) return;
   const Current current(reporter_, context_);

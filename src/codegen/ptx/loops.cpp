@@ -14,12 +14,12 @@ using ir::Op;
 using ir::Scalar;
 using ir::ValueId;
 
-/// Without loops and barriers, and never left early.
+/// Without loops, barriers and the author's own code, and never left early.
 bool is_plain(const ir::Kernel& kernel, BlockId block) {
   return std::ranges::all_of(kernel.block(block).nodes, [&](ValueId value) {
     const Node& node = kernel.node(value);
     return node.op != Op::Break && node.op != Op::Continue && node.op != Op::For &&
-           node.op != Op::While && node.op != Op::Barrier &&
+           node.op != Op::While && node.op != Op::Barrier && !ir::is_user_code(node.op) &&
            std::ranges::all_of(node.blocks, [&](BlockId inner) { return is_plain(kernel, inner); });
   });
 }
