@@ -189,6 +189,8 @@ class Fuser {
 
 Reason horizontal_refusal(const ir::Kernel& kernel, const passes::Summary& summary) {
   if (kernel.no_fuse) return Reason::no_fuse;
+  if (summary.has_native_code) return Reason::native_code;
+  if (summary.has_user_intrinsic) return Reason::user_intrinsic;
   if (summary.has_dynamic_shared) return Reason::shared_size;
   if (summary.reads_grid_dim_x) return Reason::reads_grid_dim;
   // Until a backend pins its subgroup size, a warp operation's partners may differ (W32).

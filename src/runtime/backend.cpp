@@ -58,6 +58,15 @@ void DeviceDriver::read_async(Queue&, const HostBlock&, std::size_t, Buffer, std
                               std::size_t) {
   lacking(*this, "copy asynchronously");
 }
+bool DeviceDriver::copy_from(Queue&, Buffer, DeviceDriver&, Queue&, Buffer, std::size_t) {
+  return false;
+}
+Buffer DeviceDriver::adopt(std::uint64_t, std::size_t) {
+  lacking(*this, "use another library's memory");
+}
+std::unique_ptr<Queue> DeviceDriver::adopt_queue(std::uintptr_t) {
+  lacking(*this, "use another library's stream");
+}
 std::unique_ptr<Executable> DeviceDriver::build_source(const UserSource&) {
   lacking(*this, "compile user source");
 }

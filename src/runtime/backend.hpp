@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/hash.hpp"
@@ -119,12 +120,20 @@ class Executable {
   virtual std::optional<std::vector<SourceParameter>> source_parameters() const {
     return std::nullopt;
   }
+  /// The kernel's name, for messages and measurements; set by who had it built.
+  const std::string& name() const noexcept { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+ private:
+  std::string name_;
 };
 
 /// An ordered stream of work of a device. Destroyed when its work is done.
 class Queue {
  public:
   virtual ~Queue() = default;
+  /// The API's own: a CUstream, for one; 0 where there is none to hand out.
+  virtual std::uintptr_t native() const noexcept { return 0; }
 };
 
 /// A point in a queue's work, to wait for or to time. May be recorded again, or destroyed, while a
@@ -226,6 +235,17 @@ class DeviceDriver {
                            std::size_t from_offset, std::size_t bytes);
   virtual void read_async(Queue& queue, const HostBlock& to, std::size_t to_offset, Buffer from,
                           std::size_t offset, std::size_t bytes);
+
+  /// Copies a buffer of `source`, another device, without the host: after what `source_queue` holds
+  /// and before what it gets later; `queue` is this device's. False if the two have no such way,
+  /// which the default says. The issue locks of both are held.
+  virtual bool copy_from(Queue& queue, Buffer to, DeviceDriver& source, Queue& source_queue,
+                         Buffer from, std::size_t bytes);
+
+  // Other libraries in the process. What is adopted stays theirs, is never released here, and
+  // outlives its use. Throws Errc::invalid_argument for an address of no memory of this device.
+  virtual Buffer adopt(std::uint64_t address, std::size_t bytes);
+  virtual std::unique_ptr<Queue> adopt_queue(std::uintptr_t native);
 
   /// Compiles what the user wrote. Arguments of its launches are passed as they are: spans as the
   /// language's pointer, scalars by value.

@@ -69,6 +69,11 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   } else if (flag(explained, false)) {
     explain = ExplainFormat::text;
   }
+  trace =
+      add("SALVO_TRACE", "a file", "writes a timeline there, for Chrome's trace viewer").current;
+  background_compile =
+      flag(add("SALVO_BACKGROUND_COMPILE", "0, 1", "builds fused kernels on a thread of their own"),
+           false);
   disk_cache =
       flag(add("SALVO_DISK_CACHE", "0, 1", "keeps compiled kernels on disk (default 1)"), true);
   cache_dir = add("SALVO_CACHE_DIR", "a folder",

@@ -25,6 +25,8 @@ class Environment {
 
   std::string device;  // SALVO_DEVICE; empty: best
   ExplainFormat explain = ExplainFormat::off;
+  std::string trace;  // SALVO_TRACE; empty: none
+  bool background_compile = false;
   bool disk_cache = true;
   std::string cache_dir;  // SALVO_CACHE_DIR, else the user's cache folder; empty: there is none
   std::uint64_t cache_bytes = 0;

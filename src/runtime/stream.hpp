@@ -23,6 +23,9 @@ class StreamState {
   StreamState(std::shared_ptr<DeviceState> device, int priority);
   /// The device's default queue.
   explicit StreamState(std::shared_ptr<DeviceState> device);
+  /// A stream of another library's.
+  static std::shared_ptr<StreamState> wrap(std::shared_ptr<DeviceState> device,
+                                           std::uintptr_t native);
   ~StreamState();
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;

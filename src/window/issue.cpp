@@ -8,6 +8,7 @@
 #include "fusion/horizontal.hpp"
 #include "window/hazards.hpp"
 #include "window/launch_window.hpp"
+#include "window/launched.hpp"
 #include "window/planner.hpp"
 
 namespace salvo::window {
@@ -123,12 +124,16 @@ bool LaunchWindow::replay(runtime::DeviceState& device, std::size_t first, std::
   if (!device.driver().replay(device.driver().queue(), window.commands)) return false;
   window.unsubmitted = true;
   Counters::raise(counters_.replays);
-  for (std::size_t k = 0; k < count; ++k) Counters::raise(counters_.issued);
+  for (std::size_t k = first; k < first + count; ++k) {
+    note_launched(device, device.driver().queue(), *window.issuing[k]->members.front());
+    Counters::raise(counters_.issued);
+  }
   return true;
 }
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
   if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
+  const runtime::TraceScope traced(device.trace(), "issue", "", device.id());
   const std::lock_guard issue(device.issue_lock());
   issue_oldest(device, std::numeric_limits<std::size_t>::max(), failures);
 }
@@ -146,6 +151,7 @@ void LaunchWindow::issue_all() {
 }
 
 void LaunchWindow::flush_device(runtime::DeviceState& device, Failures& failures) {
+  const runtime::TraceScope traced(device.trace(), "flush", "", device.id());
   issue_device(device, failures);
   const std::lock_guard issue(device.issue_lock());
   try {
@@ -190,13 +196,14 @@ void LaunchWindow::keep_failure(std::exception_ptr failure) noexcept {
 
 void LaunchWindow::exit() noexcept {
   exiting_ = true;
+  compiler_.stop();
   issue_from_destructor();
   Failures failures;
   for (const auto& device : core_.devices()) {
     try {
       const std::lock_guard issue(device->issue_lock());
       window_of(*device).closed = true;
-      device->streams().finish_all();
+      device->finish_all();
     } catch (...) {
       failures.push_back(current_failure());
     }
@@ -223,6 +230,14 @@ void LaunchWindow::issue_single(runtime::DeviceState& device, HeldLaunch& launch
 void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch,
                                 Failures& failures) {
   if (launch.kernel->failed) return issue_parts(device, launch, failures);
+  if (!launch.prepared->executables[launch.may_alias ? 1 : 0] &&
+      is_compiling({device.shared_from_this(), launch.kernel->shared_from_this(),
+                    launch.prepared->kernel, launch.prepared->digest,
+                    translate_options(launch.may_alias, launch.prepared->device_contraction),
+                    &launch.prepared->programs[launch.may_alias ? 1 : 0]})) {
+    counters_.refuse(Reason::compiling);
+    return issue_parts(device, launch, failures);
+  }
   try {
     launch_single(device, launch);
     count_issued(launch);
@@ -313,9 +328,15 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
     throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   if (!stream) window_of(device).unsubmitted = true;
-  device.launch(stream ? stream->queue() : device.driver().queue(),
-                stream ? stream->scratch_mark() : device.scratch_mark(), executable, launch.shape,
-                launch.arguments);
+  runtime::Queue& queue = stream ? stream->queue() : device.driver().queue();
+  launch.shape.ticket = device.launches().next_ticket();
+  device.launch(queue, stream ? stream->scratch_mark() : device.scratch_mark(), executable,
+                launch.shape, launch.arguments);
+  note_launched(device, queue, launch);
+}
+
+bool LaunchWindow::is_compiling(const CompileJob& job) {
+  return settings_.background_compile() && !compiler_.is_done(job);
 }
 
 namespace {
@@ -337,6 +358,7 @@ Plan& LaunchWindow::plan_for(runtime::DeviceState& device, const Group& group) {
     Counters::raise(counters_.cache_hits);
     return *known;
   }
+  const runtime::TraceScope traced(device.trace(), "fuse", "", device.id());
   FusedKey key;
   Plan plan = make_plan(device, group, most_members, key);
   plan.fused = fused_cache_.find(key);
@@ -376,6 +398,10 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     fused = plan.fused;
     if (fused->failed) return decline(Reason::failed_before, "");
     if (!fused->executable || fused->generation != device.generation()) {
+      if (is_compiling(
+              {device.shared_from_this(), fused, &fused->kernel, fused->digest, options})) {
+        return decline(Reason::compiling, "");
+      }
       fused->executable = &device.executable(fused->kernel, fused->digest, options);
       fused->generation = device.generation();
     }
@@ -387,6 +413,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");
     }
     window_of(device).unsubmitted = true;
+    shape.ticket = device.launches().next_ticket();
     device.launch(device.driver().queue(), device.scratch_mark(), *fused->executable, shape,
                   arguments);
   } catch (...) {
@@ -403,7 +430,10 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     Counters::raise(counters_.fallbacks);
     return decline(Reason::build_failed, failure.what());
   }
-  for (const auto& member : group.members) count_merges(*member);
+  for (const auto& member : group.members) {
+    note_launched(device, device.driver().queue(), *member);
+    count_merges(*member);
+  }
   Counters::raise(counters_.issued);
   Counters::raise(counters_.fused_groups);
   return true;

@@ -50,7 +50,8 @@ bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
 }
 
 LaunchWindow::LaunchWindow(runtime::Core& core)
-    : core_(core), explain_(core.environment().explain) {
+    : core_(core), explain_(core.environment().explain, core.trace()) {
+  settings_.set_background_compile(core.environment().background_compile);
   for (std::size_t i = 0; i < core.devices().size(); ++i) {
     windows_.push_back(std::make_unique<DeviceWindow>());
   }
@@ -279,6 +280,27 @@ bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storag
   return !held_uses(window, *copy) && storage.drop_copy(device);
 }
 
+bool LaunchWindow::hand_over(runtime::DeviceState& device, runtime::DeviceState& heir,
+                             runtime::Storage& storage) {
+  DeviceWindow& window = window_of(device);
+  const std::scoped_lock issue(device.issue_lock(), heir.issue_lock());
+  std::unique_ptr<runtime::DeviceCopy> copy;
+  try {
+    copy = storage.copy_to_peer(device, heir);
+  } catch (const Error& failure) {
+    // The road through the host makes room first.
+    if (failure.code() != Errc::out_of_memory) throw;
+  }
+  if (!copy) return false;
+  {
+    const std::lock_guard lock(window.lock);
+    const runtime::DeviceCopy* old = storage.copy_on(device);
+    if (old && !held_uses(window, *old) && storage.replace_copy(device, copy)) return true;
+  }
+  heir.pool().free({copy->buffer, std::move(copy->uses)});
+  return false;
+}
+
 bool LaunchWindow::try_upload(runtime::DeviceState& device,
                               std::span<const detail::CallArgument> arguments) {
   return std::ranges::all_of(arguments, [&](const detail::CallArgument& argument) {
@@ -289,7 +311,7 @@ bool LaunchWindow::try_upload(runtime::DeviceState& device,
 void LaunchWindow::relieve(runtime::DeviceState& device) {
   issue_all();
   const std::lock_guard issue(device.issue_lock());
-  device.streams().finish_all();
+  device.finish_all();
   device.pool().trim();
 }
 
@@ -301,7 +323,7 @@ void LaunchWindow::bring_to_device(runtime::DeviceState& device,
     for (const detail::CallArgument& argument : arguments) {
       if (is_ready(argument, device)) continue;
       if (argument.storage->on_other_device(device)) {
-        argument.storage->leave_device();
+        argument.storage->leave_for(device);
         continue;
       }
       DeviceWindow& window = window_of(device);
@@ -370,7 +392,7 @@ void LaunchWindow::clear_launch_cache() {
   for (const auto& device : core_.devices()) {
     const std::lock_guard issue(device->issue_lock());
     try {
-      device->driver().finish(device->driver().queue());
+      device->finish(device->driver().queue());
     } catch (...) {
       failures.push_back(current_failure());
     }

@@ -19,6 +19,7 @@
 #include "salvo/detail/storage.hpp"
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"
+#include "window/background_compiler.hpp"
 #include "window/counters.hpp"
 #include "window/epilogue_cache.hpp"
 #include "window/explain.hpp"
@@ -90,6 +91,8 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_all() override;
   void issue(runtime::DeviceState& device) override;
   bool retire(runtime::DeviceState& device, runtime::Storage& storage) override;
+  bool hand_over(runtime::DeviceState& device, runtime::DeviceState& heir,
+                 runtime::Storage& storage) override;
   bool adopt(const runtime::DeviceState& device, runtime::Storage& storage) noexcept override;
   /// Issues everything and makes the devices start (W22).
   void flush();
@@ -259,6 +262,8 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
   void issue_merged(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
   void issue_parts(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
+  /// Whether a fused or merged kernel is still being built on the helper thread.
+  bool is_compiling(const CompileJob& job);
   void count_issued(const HeldLaunch& launch) noexcept;
   void count_merges(const HeldLaunch& launch) noexcept;
   /// Notes that a launch, or each that it stands for, was not carried out.
@@ -282,6 +287,7 @@ class LaunchWindow final : public runtime::HeldWork {
   Grants grants_;
   std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
   std::atomic<bool> exiting_{false};
+  BackgroundCompiler compiler_;  // the last: it ends before what it uses
 };
 
 /// Failures that a destructor met and nobody has seen (W21). Of the whole process: the runtime they

@@ -98,6 +98,8 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
         fmt::format("granted={} reason=\"{}\"", name(Deviation::cross_kernel_contraction),
                     *grants_.reason(*call.kernel, Deviation::cross_kernel_contraction));
   }
+  const runtime::TraceScope traced(call.device.trace(), "fuse", call.kernel->kernel.name,
+                                   call.device.id());
   EpilogueCache::Verdict verdict = epilogue_cache_.judge(producer, launch);
   if (verdict.reason != Reason::none) return refuse(verdict.reason, verdict.words);
   merge.kernel = std::move(verdict.merged);

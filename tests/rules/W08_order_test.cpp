@@ -213,4 +213,17 @@ TEST_F(W08Order, W15_AHeldLaunchOwnsWhatItBinds) {
   EXPECT_EQ(fake.control->launched(), std::vector<std::string>({"short_lived"}));
 }
 
+TEST_F(W08Order, W15_MemoryThatAHeldLaunchReadsIsNotUsedForAnother) {
+  const auto triple = scaled("triple", 3.0f);
+  {
+    Vector<float> gone{std::vector<float>(kCount, 5.0f)};
+    device.launch(triple, over(kCount), gone, y, kCount);
+  }
+  // It is of the same size, and its bytes go to the device while the launch is held.
+  const Vector<float> other{std::vector<float>(kCount, 8.0f)};
+  to_device(device, other);
+  EXPECT_EQ(launches(), 0U);
+  EXPECT_EQ(y[0], 15.0f);
+}
+
 }  // namespace salvo::tests

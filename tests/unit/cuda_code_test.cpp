@@ -99,6 +99,22 @@ TEST(CudaSource, RestrictNeedsProof) {
   EXPECT_THAT(source(kernel, 0), HasSubstr("const float* __restrict__ x"));
 }
 
+TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
+  const auto loop = [](std::int32_t step, bool leaves) {
+    Shapes k("strided");
+    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
+    const auto n = k.scalar_parameter("n", Scalar::I32);
+    k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
+      k.store(x, i, i);
+      if (leaves) k.statement(Op::Break);
+    });
+    return source(k.finish());
+  };
+  EXPECT_THAT(loop(256, false), HasSubstr("/ 256u + 1u;"));
+  EXPECT_THAT(loop(1, false), HasSubstr("++i)"));
+  EXPECT_THAT(loop(256, true), testing::Not(HasSubstr("/ 256u")));
+}
+
 class NvrtcCompiler : public testing::Test {
  protected:
   void SetUp() override {

@@ -26,6 +26,7 @@ using GraphExec = struct CUgraphExec_st*;
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotReady = 600;
+inline constexpr Result kPeerAccessOn = 704;  // it was on already
 
 enum class DeviceAttribute : int {
   max_threads_per_block = 1,
@@ -43,6 +44,13 @@ enum class DeviceAttribute : int {
   capability_minor = 76,
   max_shared_per_block_optin = 97,
   memory_pools = 115,
+};
+
+/// What cuPointerGetAttribute tells of an address.
+enum class PointerAttribute : int {
+  device_ordinal = 9,
+  range_start = 11,
+  range_bytes = 12,
 };
 
 enum class KernelAttribute : int {
@@ -84,6 +92,16 @@ struct KernelNodeParameters {
 };
 static_assert(sizeof(KernelNodeParameters) == 56);
 
+/// CUmemAccessDesc: who else may reach a pool's memory.
+struct PoolAccess {
+  struct {
+    int type = 1;  // a device
+    int id = 0;
+  } location;
+  int flags = 3;  // reading and writing
+};
+static_assert(sizeof(PoolAccess) == 12);
+
 inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr int kLinkInputPtx = 1;
 inline constexpr unsigned kStreamNonBlocking = 1;
@@ -116,6 +134,11 @@ inline constexpr unsigned kHostPortable = 1;
   apply(CopyToDevice, "cuMemcpyHtoDAsync_v2", (Address, const void*, std::size_t, Stream))      \
   apply(CopyToHost, "cuMemcpyDtoHAsync_v2", (void*, Address, std::size_t, Stream))              \
   apply(CopyWithin, "cuMemcpyDtoDAsync_v2", (Address, Address, std::size_t, Stream))            \
+  apply(CopyPeer, "cuMemcpyPeerAsync",                                                          \
+        (Address, Context, Address, Context, std::size_t, Stream))                              \
+  apply(PeerReaches, "cuDeviceCanAccessPeer", (int*, Ordinal, Ordinal))                         \
+  apply(PeerEnable, "cuCtxEnablePeerAccess", (Context, unsigned))                               \
+  apply(PointerValue, "cuPointerGetAttribute", (void*, int, Address))                           \
   apply(StreamCreate, "cuStreamCreateWithPriority", (Stream*, unsigned, int))                   \
   apply(StreamDestroy, "cuStreamDestroy_v2", (Stream))                                          \
   apply(StreamSynchronize, "cuStreamSynchronize", (Stream))                                     \
@@ -147,6 +170,7 @@ inline constexpr unsigned kHostPortable = 1;
   apply(PoolCreate, "cuMemPoolCreate", (Pool*, const PoolProperties*))      \
   apply(PoolDestroy, "cuMemPoolDestroy", (Pool))                            \
   apply(PoolSet, "cuMemPoolSetAttribute", (Pool, int, void*))               \
+  apply(PoolShare, "cuMemPoolSetAccess", (Pool, const PoolAccess*, std::size_t))               \
   apply(PoolTrim, "cuMemPoolTrimTo", (Pool, std::size_t))                   \
   apply(PoolAlloc, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
   apply(PoolFree, "cuMemFreeAsync", (Address, Stream))

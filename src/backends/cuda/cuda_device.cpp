@@ -205,7 +205,11 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
 
 bool CudaDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
   const Current current(reporter_, context_.get());
-  return replay_->launch(stream_of(queue), commands);
+  if (!replay_->launch(stream_of(queue), commands)) return false;
+  for (const runtime::LaunchCommand& command : commands) {
+    static_cast<CudaQueue&>(queue).launched(static_cast<CudaExecutable*>(command.executable)->name);
+  }
+  return true;
 }
 
 void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
@@ -236,6 +240,83 @@ void CudaDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, B
   reporter_.check(reporter_.api().CopyWithin(to.address + to_offset, from.address + from_offset,
                                              bytes, stream_of(queue)),
                   "cuMemcpyDtoDAsync", Errc::transfer_failed);
+}
+
+void CudaDevice::reach(CudaDevice& other) {
+  {
+    const std::lock_guard lock(reached_lock_);
+    if (!reached_.insert(other.facts_.ordinal).second) return;
+  }
+  const Current current(reporter_, context_.get());
+  const Api& api = reporter_.api();
+  int reaches = 0;
+  // Without a way between the devices the driver copies through the host.
+  if (api.PeerReaches(&reaches, facts_.ordinal, other.facts_.ordinal) != kSuccess || !reaches) {
+    return;
+  }
+  if (other.pool_) {
+    PoolAccess access;
+    access.location.id = facts_.ordinal;
+    reporter_.check(api.PoolShare(other.pool_, &access, 1), "cuMemPoolSetAccess",
+                    Errc::transfer_failed);
+    return;
+  }
+  const Result status = api.PeerEnable(other.context_.get(), 0);
+  if (status != kPeerAccessOn)
+    reporter_.check(status, "cuCtxEnablePeerAccess", Errc::transfer_failed);
+}
+
+bool CudaDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
+                           runtime::Queue& source_queue, Buffer from, std::size_t bytes) {
+  auto* const other = dynamic_cast<CudaDevice*>(&source);
+  if (!other) return false;
+  if (bytes == 0) return true;
+  // Here after what was queued there; and there nothing of the source is reused before.
+  CudaEvent written(other->reporter_, other->context_.get());
+  other->record(source_queue, written);
+  wait(queue, written);
+  const Current current(reporter_, context_.get());
+  if (other->context_.get() == context_.get()) {
+    reporter_.check(reporter_.api().CopyWithin(to.address, from.address, bytes, stream_of(queue)),
+                    "cuMemcpyDtoDAsync", Errc::transfer_failed);
+  } else {
+    reach(*other);
+    other->reach(*this);
+    reporter_.check(reporter_.api().CopyPeer(to.address, context_.get(), from.address,
+                                             other->context_.get(), bytes, stream_of(queue)),
+                    "cuMemcpyPeerAsync", Errc::transfer_failed);
+  }
+  CudaEvent taken(reporter_, context_.get());
+  record(queue, taken);
+  other->wait(source_queue, taken);
+  return true;
+}
+
+Buffer CudaDevice::adopt(std::uint64_t address, std::size_t bytes) {
+  const Current current(reporter_, context_.get());
+  const Api& api = reporter_.api();
+  int ordinal = -1;
+  Address start = 0;
+  std::size_t size = 0;
+  const auto ask = [&](PointerAttribute what, void* answer) {
+    return api.PointerValue(answer, static_cast<int>(what), address) == kSuccess;
+  };
+  if (!ask(PointerAttribute::device_ordinal, &ordinal) || ordinal != facts_.ordinal ||
+      !ask(PointerAttribute::range_start, &start) || !ask(PointerAttribute::range_bytes, &size)) {
+    reporter_.fail(Errc::invalid_argument, "cuPointerGetAttribute",
+                   fmt::format("0x{:x} is no memory of this device", address));
+  }
+  if (address - start > size || bytes > size - (address - start)) {
+    reporter_.fail(Errc::invalid_argument, "cuPointerGetAttribute",
+                   fmt::format("{} bytes from 0x{:x} pass the end of an allocation of {} from "
+                               "0x{:x}",
+                               bytes, address, size, start));
+  }
+  return {static_cast<std::uintptr_t>(address), bytes, address};
+}
+
+std::unique_ptr<runtime::Queue> CudaDevice::adopt_queue(std::uintptr_t native) {
+  return std::make_unique<CudaQueue>(reporter_, context_.get(), reinterpret_cast<Stream>(native));
 }
 
 void CudaDevice::submit(runtime::Queue&) {}  // the device starts on a launch when it is made

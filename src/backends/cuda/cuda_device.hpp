@@ -4,7 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,15 +22,21 @@ namespace salvo::backends::cuda {
 class CudaQueue final : public runtime::Queue {
  public:
   CudaQueue(const Reporter& reporter, Context context, int priority);
+  /// A stream of somebody else's, which outlives the queue; null is the legacy default stream.
+  CudaQueue(const Reporter& reporter, Context context, Stream stream);
   ~CudaQueue() override;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
+  std::uintptr_t native() const noexcept override {
+    return reinterpret_cast<std::uintptr_t>(stream_);
+  }
   Stream get() const noexcept { return stream_; }
 
  private:
   const Reporter& reporter_;
   Context context_;
   Stream stream_ = nullptr;
+  bool owned_ = true;
 };
 
 class CudaEvent final : public runtime::Event {
@@ -99,6 +108,8 @@ class PrimaryContext {
 
 class CudaDevice : public runtime::DeviceDriver {
  public:
+  using Buffer = runtime::Buffer;
+
   CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend);
   ~CudaDevice() override;
 
@@ -112,7 +123,6 @@ class CudaDevice : public runtime::DeviceDriver {
                                              std::span<const std::byte> cached) override;
   std::unique_ptr<runtime::Executable> build_source(const runtime::UserSource& source) override;
   std::uint32_t preferred_block(const runtime::Executable* executable) const override;
-  runtime::CallCounts driver_calls() const override { return reporter_.api().calls(); }
   runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) const override;
 
   runtime::Queue& queue() noexcept override { return *queue_; }
@@ -128,6 +138,10 @@ class CudaDevice : public runtime::DeviceDriver {
             std::size_t bytes) override;
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override;
+  bool copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
+                 runtime::Queue& source_queue, Buffer from, std::size_t bytes) override;
+  Buffer adopt(std::uint64_t address, std::size_t bytes) override;
+  std::unique_ptr<runtime::Queue> adopt_queue(std::uintptr_t native) override;
   void submit(runtime::Queue& queue) override;
   void finish(runtime::Queue& queue) override;
 
@@ -164,6 +178,8 @@ class CudaDevice : public runtime::DeviceDriver {
 
  private:
   Address allocate_pooled(std::size_t bytes);
+  /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
+  void reach(CudaDevice& other);
 
   Reporter reporter_;
   const DeviceFacts facts_;
@@ -172,6 +188,8 @@ class CudaDevice : public runtime::DeviceDriver {
   std::unique_ptr<CudaQueue> memory_queue_;  // orders allocations; null without pools
   Pool pool_ = nullptr;
   std::atomic<std::uint32_t> pinned_blocks_{0};
+  std::mutex reached_lock_;
+  std::set<Ordinal> reached_;  // devices whose memory this one was given a way to
   std::unique_ptr<Replay> replay_;
 };
 

@@ -35,7 +35,11 @@ CudaQueue::CudaQueue(const Reporter& reporter, Context context, int priority)
                   "cuStreamCreateWithPriority", Errc::launch_failed);
 }
 
+CudaQueue::CudaQueue(const Reporter& reporter, Context context, Stream stream)
+    : reporter_(reporter), context_(context), stream_(stream), owned_(false) {}
+
 CudaQueue::~CudaQueue() {
+  if (!owned_) return;
   const Current current(reporter_, context_);
   reporter_.api().StreamDestroy(stream_);
 }

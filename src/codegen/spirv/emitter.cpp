@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "codegen/spirv/arithmetic.hpp"
+#include "codegen/spirv/math.hpp"
 #include "codegen/spirv/memory.hpp"
 #include "codegen/spirv/module.hpp"
 #include "codegen/spirv/parameters.hpp"
@@ -248,6 +249,7 @@ class Emitter {
       in.resize(static_cast<std::size_t>(ir::operands_without_slot(node.op)));
       return define(id, memories_.atomic(node, in[0], std::span(in).subspan(1)));
     }
+    if (ir::is_user_code(node.op)) return define(id, user_code(m_, node, operands(node)));
     switch (node.op) {
       case Op::Load:
         return define(id, memories_.load(node, value(node.operands[0])));

@@ -3,6 +3,12 @@
 #include "codegen/spirv/math.hpp"
 
 #include <fmt/format.h>
+#include <glslang/SPIRV/GLSL.std.450.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
 
 namespace salvo::codegen::spirv {
 
@@ -20,6 +26,25 @@ Id math(Module& m, const ir::Node& node, std::span<const Id> in) {
   }
   if (node.operand_count == 2) return m.extended(node.op, node.type, {in[0], in[1]});
   return m.extended(node.op, node.type, {in[0]});
+}
+
+Id user_code(Module& m, const ir::Node& node, std::span<const Id> in) {
+  const bool kernel = m.options().flavour == Flavour::kernel;
+  const std::string_view set = kernel ? "OpenCL.std " : "GLSL.std.450 ";
+  const std::string_view backend = kernel ? "LevelZero" : "Vulkan";
+  const unsigned end_of_set = kernel ? 1024U : unsigned{GLSLstd450Count};
+  const ir::UserCode& code = *m.kernel().user_calls[node.index].code;
+  const std::string text = code.text(backend).value_or("");
+  unsigned number = 0;
+  const char* const digits = text.data() + std::min(set.size(), text.size());
+  const auto [end, failed] = std::from_chars(digits, text.data() + text.size(), number);
+  if (node.op == Op::Native || !text.starts_with(set) || failed != std::errc{} ||
+      end != text.data() + text.size() || number == 0 || number >= end_of_set) {
+    m.unsupported(fmt::format(
+        "'{}': SPIR-V has no text; {} takes intrinsics as \"{}<number of an instruction>\"",
+        code.name(), backend, set));
+  }
+  return m.library_call(static_cast<int>(number), node.type, in);
 }
 
 }  // namespace salvo::codegen::spirv

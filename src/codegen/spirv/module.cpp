@@ -153,13 +153,19 @@ Id Module::select(Scalar result, Id condition, Id yes, Id no) {
   return emit(spv::OpSelect, result, {condition, yes, no});
 }
 
-Id Module::extended(ir::Op op, Scalar result, std::initializer_list<Id> operands) {
-  const Id id = createBuiltinCall(type(result), library_,
-                                  extended_instruction(options_.flavour, op), operands);
-  if (op == ir::Op::Fma && !options_.contraction && !is_kernel()) {
+Id Module::library_call(int instruction, Scalar result, std::span<const Id> operands) {
+  const Id id = createBuiltinCall(type(result), library_, instruction,
+                                  std::vector<Id>(operands.begin(), operands.end()));
+  if (!is_kernel() && !options_.contraction &&
+      instruction == extended_instruction(options_.flavour, ir::Op::Fma)) {
     addDecoration(id, spv::DecorationNoContraction);
   }
   return id;
+}
+
+Id Module::extended(ir::Op op, Scalar result, std::initializer_list<Id> operands) {
+  return library_call(extended_instruction(options_.flavour, op), result,
+                      std::span<const Id>(operands.begin(), operands.size()));
 }
 
 void Module::branch(spv::Block& to) {

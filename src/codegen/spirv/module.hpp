@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ class Module : private spv::Builder {
   Id bitcast(Scalar to, Id value) { return emit(spv::OpBitcast, to, {value}); }
   /// What the flavour's library calls `op`, whatever it means there.
   Id extended(ir::Op op, Scalar result, std::initializer_list<Id> operands);
+  /// An instruction of the flavour's library by its number there.
+  Id library_call(int instruction, Scalar result, std::span<const Id> operands);
 
   // Control flow.
   spv::Block& new_block() { return makeNewBlock(); }
