@@ -35,7 +35,10 @@ struct alignas(64) DeviceCopy {
   Buffer buffer;
   std::uint64_t last_reader = 0;
   std::uint64_t last_writer = 0;
-  bool viewed = false;  // bound in parts: byte ranges decide, not stamps
+  std::uint64_t last_bound = 0;   // of any use, one that the kernel makes nothing of included
+  std::uint32_t last_member = 0;  // of the later of the two groups; touched it last
+  bool shared = false;            // another member of that group touched it too
+  bool viewed = false;            // bound in parts: byte ranges decide, not stamps
   class Storage* storage = nullptr;
   std::shared_ptr<DeviceState> device;
   std::size_t bytes = 0;  // of the storage; the buffer may be larger

@@ -72,11 +72,46 @@ std::uint64_t latest_conflict(const HeldLaunch& launch,
   return latest;
 }
 
-void stamp(HeldLaunch& launch, std::uint64_t sequence) noexcept {
+MemberConflicts member_conflicts(const HeldLaunch& launch, const Group& group) {
+  const auto compare_all = [&] {
+    MemberConflicts found;
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+      if (!conflicts(launch, *group.members[m])) continue;
+      found.member = m;
+      ++found.count;
+    }
+    return found;
+  };
+  // Stamps say which member it is, unless several touched an allocation or parts of one are bound.
+  MemberConflicts found;
+  for (const Access& access : launch.accesses) {
+    if (!access.copy || !(access.reads || access.writes)) continue;
+    const runtime::DeviceCopy& copy = *access.copy;
+    if (copy.viewed || !access.whole) return compare_all();
+    const bool conflict =
+        copy.last_writer == group.sequence || (access.writes && copy.last_reader == group.sequence);
+    if (!conflict) continue;
+    if (copy.shared) return compare_all();
+    if (found.count == 0 || found.member != copy.last_member) ++found.count;
+    found.member = copy.last_member;
+  }
+  return found;
+}
+
+void stamp(HeldLaunch& launch, std::uint64_t sequence, std::size_t member) noexcept {
   for (Access& access : launch.accesses) {
     runtime::DeviceCopy& copy = *access.copy;
+    copy.last_bound = std::max(copy.last_bound, sequence);
+    if (!(access.reads || access.writes)) continue;
     copy.viewed = copy.viewed || !access.whole;
     // A launch may join an earlier group than the last one that touched the allocation.
+    const std::uint64_t latest = std::max(copy.last_reader, copy.last_writer);
+    if (sequence > latest) {
+      copy.last_member = static_cast<std::uint32_t>(member);
+      copy.shared = false;
+    } else if (sequence < latest || copy.last_member != member) {
+      copy.shared = true;
+    }
     if (access.reads) copy.last_reader = std::max(copy.last_reader, sequence);
     if (access.writes) copy.last_writer = std::max(copy.last_writer, sequence);
   }

@@ -25,7 +25,15 @@ bool conflicts(const HeldLaunch& a, const HeldLaunch& b) noexcept;
 std::uint64_t latest_conflict(const HeldLaunch& launch,
                               std::span<const std::unique_ptr<Group>> held);
 
-/// Marks the allocations that `launch` touches as read or written by the group `sequence`.
-void stamp(HeldLaunch& launch, std::uint64_t sequence) noexcept;
+/// The members of `group` that `launch` conflicts with, which conflicts with no later group.
+struct MemberConflicts {
+  std::size_t count = 0;   // above 1: at least two
+  std::size_t member = 0;  // the latest found
+};
+MemberConflicts member_conflicts(const HeldLaunch& launch, const Group& group);
+
+/// Marks the allocations that `launch` touches as read or written by a member of the group
+/// `sequence`.
+void stamp(HeldLaunch& launch, std::uint64_t sequence, std::size_t member) noexcept;
 
 }  // namespace salvo::window

@@ -217,7 +217,7 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   group->cost = group->cost + call.prepared.cost + kMemberCost;
   group->fingerprint = fingerprint_with(group->fingerprint, *call.kernel);
   HeldLaunch& held = *group->members.back();
-  stamp(held, group->sequence);
+  stamp(held, group->sequence, group->members.size() - 1);
   for (const Access& access : held.accesses) {
     if (access.writes) access.storage->mark_device_newer();
   }
@@ -252,7 +252,7 @@ void LaunchWindow::hold(const Call& call) {
 }
 
 bool LaunchWindow::held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept {
-  return std::max(copy.last_reader, copy.last_writer) > window.issued_through;
+  return copy.last_bound > window.issued_through;
 }
 
 void LaunchWindow::keep(DeviceWindow& window, const std::shared_ptr<KernelRecord>& kernel,

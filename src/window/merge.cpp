@@ -57,19 +57,15 @@ LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaun
   const auto group = std::ranges::find(groups, after, [](const auto& g) { return g->sequence; });
   if (group == groups.end()) return {};
 
+  const MemberConflicts found = member_conflicts(launch, **group);
+  if (found.count == 0) return {};
   Merge merge;
-  std::size_t conflicting = 0;
-  for (std::size_t m = 0; m < (*group)->members.size(); ++m) {
-    if (!conflicts(launch, *(*group)->members[m])) continue;
-    merge.producer = m;
-    ++conflicting;
-  }
-  if (conflicting == 0) return {};
+  merge.producer = found.member;
   const HeldLaunch& producer = *(*group)->members[merge.producer];
   if (!feeds(producer, launch)) return {};
   merge.group = group->get();
 
-  if (conflicting > 1) {
+  if (found.count > 1) {
     merge.reason = Reason::dependency;
     merge.detail = "it conflicts with another launch of the group";
   } else if (merge.group->launches >= settings_.most_members()) {
@@ -191,7 +187,7 @@ void LaunchWindow::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> me
                               std::unique_ptr<HeldLaunch> consumer) {
   Group& group = *merge.group;
   std::unique_ptr<HeldLaunch>& place = group.members[merge.producer];
-  stamp(*consumer, group.sequence);
+  stamp(*consumer, group.sequence, merge.producer);
   if (merged) {
     merged->parts.push_back(std::move(place));
     place = std::move(merged);

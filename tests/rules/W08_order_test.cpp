@@ -226,4 +226,26 @@ TEST_F(W08Order, W15_MemoryThatAHeldLaunchReadsIsNotUsedForAnother) {
   EXPECT_EQ(y[0], 15.0f);
 }
 
+TEST_F(W08Order, W15_ASpanThatTheKernelLeavesAloneIsOwnedToo) {
+  const auto ignoring =
+      kernel("ignoring", [](Span<float> from, Span<float> to, Span<float> unused) {
+        static_cast<void>(unused);
+        const auto i = global_thread_id();
+        to[i] = from[i] + 1.0f;
+      });
+  {
+    const Vector<float> gone(std::vector<float>(kCount, 5.0f));
+    device.launch(ignoring, grid(1).block(64), x, y, gone);
+  }
+  // Memory of the same size would take its place if it were free.
+  const Vector<float> other{std::vector<float>(kCount, 8.0f)};
+  to_device(device, other);
+  const std::size_t allocations = fake.control->count(Driver::allocate);
+  fake.window().flush();
+  EXPECT_EQ(y[0], x[0] + 1.0f);
+  const Vector<float> third{std::vector<float>(kCount, 9.0f)};
+  to_device(device, third);
+  EXPECT_EQ(fake.control->count(Driver::allocate), allocations);  // free from here on
+}
+
 }  // namespace salvo::tests
