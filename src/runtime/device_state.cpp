@@ -217,7 +217,8 @@ void DeviceState::forget_failure(const ir::Digest& digest, const TranslateOption
 }
 
 FloatProbe DeviceState::probe() {
-  // Kept as compiled kernels are: what decides it is the device, its driver and compiler, and Salvo.
+  // Kept as compiled kernels are: what decides it is the device, its driver and compiler, and
+  // Salvo.
   const CacheKey key = disk_key({"float_probe", "", {}, "float_probe"}, {});
   using Kept = std::array<std::uint32_t, 4>;
   if (disk_cache_) {
