@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -191,6 +192,13 @@ class Device {
 
   /// Issues what is held for this device and waits until the device, its streams included, is idle.
   void synchronize() const;
+
+  /// Registers what can free device memory that Salvo does not know of, such as another library's
+  /// cache. It is called, with the device idle, when a kernel is about to run that spills more
+  /// registers than any before, and whenever that grows again: drivers then allocate scratch memory
+  /// that may not fit beside caches. It must not throw or call Salvo, and is kept as long as the
+  /// device. Thread-safe.
+  void on_scratch_drain(std::function<void()> reclaim) const;
 
   const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }
 

@@ -55,6 +55,10 @@ void Device::synchronize() const {
   if (failure) std::rethrow_exception(failure);
 }
 
+void Device::on_scratch_drain(std::function<void()> reclaim) const {
+  state_->on_scratch_drain(std::move(reclaim));
+}
+
 namespace detail {
 
 void launch(const std::shared_ptr<runtime::DeviceState>& device,

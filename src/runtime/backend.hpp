@@ -25,6 +25,7 @@
 
 #include "ir/hash.hpp"
 #include "ir/kernel.hpp"
+#include "runtime/call_counts.hpp"
 #include "salvo/error.hpp"
 #include "salvo/properties.hpp"
 
@@ -249,6 +250,10 @@ class DeviceDriver {
   /// Compiles what the user wrote. Arguments of its launches are passed as they are: spans as the
   /// language's pointer, scalars by value.
   virtual std::unique_ptr<Executable> build_source(const UserSource& source);
+
+  /// How often each function of the driver was called by the process; empty where there is no
+  /// driver. Tests show by it what a launch does not ask twice (P3).
+  virtual CallCounts driver_calls() const { return {}; }
 };
 
 /// Why a backend cannot be used: the paths tried and the driver's words.

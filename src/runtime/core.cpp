@@ -70,6 +70,7 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
         devices_.push_back(std::shared_ptr<DeviceState>(state.release(), [](DeviceState* one) {
           if (!one->is_inherited()) delete one;
         }));
+        devices_.back()->set_scratch_drain(environment_.scratch_drain);
       }
     }
     infos_.push_back(std::move(info));

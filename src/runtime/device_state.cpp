@@ -268,4 +268,20 @@ void DeviceState::clear_executables() {
   ++generation_;
 }
 
+void DeviceState::on_scratch_drain(std::function<void()> reclaim) {
+  const std::lock_guard issue(issue_lock_);
+  reclaimers_.push_back(std::move(reclaim));
+}
+
+void DeviceState::grow_scratch(std::uint32_t& mark, std::uint32_t bytes) {
+  if (drains_scratch_) {
+    // Cached blocks may have work of any stream in flight, so all of them are waited for.
+    streams_.finish_all();
+    for (const auto& reclaim : reclaimers_) reclaim();
+    pool_.trim();
+    raise(scratch_drains_);
+  }
+  mark = bytes;
+}
+
 }  // namespace salvo::runtime

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +84,29 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::mutex& issue_lock() noexcept { return issue_lock_; }
 
   FirstLaunchCounts& first_launch_counts() noexcept { return first_launch_counts_; }
+  /// Launches on a queue; the issue lock is held. `scratch_mark` is the most spill memory a thread
+  /// of that queue's launches has needed. A launch that needs more first waits for the device, runs
+  /// what `on_scratch_drain` registered and gives cached memory back, once for each new maximum
+  /// (P7): the driver is about to allocate scratch memory for it.
+  void launch(Queue& queue, std::uint32_t& scratch_mark, Executable& executable,
+              const LaunchShape& shape, std::span<const Argument> arguments) {
+    if (executable.spill_bytes_per_thread() > scratch_mark) [[unlikely]] {
+      grow_scratch(scratch_mark, executable.spill_bytes_per_thread());
+    }
+    driver().launch(queue, executable, shape, arguments);
+  }
+  /// The mark of the default queue, guarded by the issue lock.
+  std::uint32_t& scratch_mark() noexcept { return scratch_mark_; }
+  /// Registers what else can free memory of the device. Called with the device idle and its issue
+  /// lock held, so it must not call the library.
+  void on_scratch_drain(std::function<void()> reclaim);
+  /// Without draining the marks move all the same. Set before the first launch.
+  void set_scratch_drain(bool drains) noexcept { drains_scratch_ = drains; }
+  /// How often the device was drained.
+  std::uint64_t scratch_drains() const noexcept {
+    return scratch_drains_.load(std::memory_order_relaxed);
+  }
+
   /// Source for the device compiler, counted.
   Program translate(const ir::Kernel& kernel, const TranslateOptions& options);
 
@@ -137,6 +162,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   CacheKey disk_key(const Program& program, const TranslateOptions& options);
   /// The probe's result from disk, or measured and then kept there (W53).
   FloatProbe probe();
+  void grow_scratch(std::uint32_t& mark, std::uint32_t bytes);
 
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;
@@ -164,6 +190,10 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   FloatProbe probe_;  // constant once probed_ is set
   std::atomic<bool> probed_{false};
   std::atomic<HeldWork*> held_work_{nullptr};
+  bool drains_scratch_ = true;
+  std::uint32_t scratch_mark_ = 0;                 // guarded by the issue lock
+  std::vector<std::function<void()>> reclaimers_;  // the same
+  std::atomic<std::uint64_t> scratch_drains_{0};
 };
 
 }  // namespace salvo::runtime

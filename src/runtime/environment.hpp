@@ -33,6 +33,8 @@ class Environment {
   std::uint32_t vulkan_batch = 32;
   bool vulkan_validation = false;
   bool vulkan_large_push_constants = false;
+  bool level_zero_in_order = false;
+  bool scratch_drain = true;
 
   std::vector<EnvironmentVariable> table() const { return table_; }
 

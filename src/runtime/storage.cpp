@@ -234,7 +234,8 @@ std::unique_ptr<DeviceCopy> Storage::copy_to_peer(DeviceState& source, DeviceSta
   std::unique_ptr<DeviceCopy> made = allocate_on(target);
   made->seen = state_.load(std::memory_order_acquire);
   target.streams().order_default_after(made->uses, false);
-  if (!target.driver().copy_from(target.driver().queue(), made->buffer, source.driver(),
+  // Of the source the driver itself, which its like on the target must recognise.
+  if (!target.driver().copy_from(target.driver().queue(), made->buffer, source.unwatched_driver(),
                                  source.driver().queue(), copy->buffer, bytes_)) {
     target.pool().free({made->buffer, std::move(made->uses)});
     return nullptr;

@@ -39,8 +39,9 @@ class LaunchTimes {
 };
 
 /// Stands before a device's driver while someone watches it, so that nothing is paid otherwise. It
-/// hands every call on, those that have a default included. Launches are timed by events around them, which are looked at later: a
-/// launch is never waited for because it is watched, unless very many are unfinished.
+/// hands every call on, those that have a default included. Launches are timed by events around
+/// them, which are looked at later: a launch is never waited for because it is watched, unless very
+/// many are unfinished.
 class WatchedDriver final : public DeviceDriver {
  public:
   /// `inner` outlives it; `trace` may be null.
@@ -101,6 +102,15 @@ class WatchedDriver final : public DeviceDriver {
   void read_async(Queue& queue, const HostBlock& to, std::size_t to_offset, Buffer from,
                   std::size_t offset, std::size_t bytes) override;
   std::unique_ptr<Executable> build_source(const UserSource& source) override;
+  bool copy_from(Queue& queue, Buffer to, DeviceDriver& source, Queue& source_queue, Buffer from,
+                 std::size_t bytes) override;
+  Buffer adopt(std::uint64_t address, std::size_t bytes) override {
+    return inner_.adopt(address, bytes);
+  }
+  std::unique_ptr<Queue> adopt_queue(std::uintptr_t native) override {
+    return inner_.adopt_queue(native);
+  }
+  // Sequences are not replayed while each launch is watched.
 
  private:
   /// A launch whose time is yet to be looked at.

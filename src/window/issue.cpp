@@ -330,7 +330,8 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
   if (!stream) window_of(device).unsubmitted = true;
   runtime::Queue& queue = stream ? stream->queue() : device.driver().queue();
   launch.shape.ticket = device.launches().next_ticket();
-  device.driver().launch(queue, executable, launch.shape, launch.arguments);
+  device.launch(queue, stream ? stream->scratch_mark() : device.scratch_mark(), executable,
+                launch.shape, launch.arguments);
   note_launched(device, queue, launch);
 }
 
@@ -413,7 +414,8 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     }
     window_of(device).unsubmitted = true;
     shape.ticket = device.launches().next_ticket();
-    device.driver().launch(device.driver().queue(), *fused->executable, shape, arguments);
+    device.launch(device.driver().queue(), device.scratch_mark(), *fused->executable, shape,
+                  arguments);
   } catch (...) {
     const Error failure = current_failure();
     if (fused) {

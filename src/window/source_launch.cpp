@@ -84,7 +84,8 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
       if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
       if (!launch.stream) window_of(device).unsubmitted = true;
       runtime::Queue& queue = launch.stream ? launch.stream->queue() : device.driver().queue();
-      device.driver().launch(queue, launch.executable, shape, arguments);
+      device.launch(queue, launch.stream ? launch.stream->scratch_mark() : device.scratch_mark(),
+                    launch.executable, shape, arguments);
       const std::uint64_t ticket = device.launches().add(queue, launch.name, launch.dims.where());
       Counters::raise(counters_.issued);
       for (const detail::CallArgument& value : values) {

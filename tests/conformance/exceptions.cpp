@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "codegen/spirv/emitter.hpp"
 #include "passes/expand_math.hpp"
+#include "unit/kernel_shapes.hpp"
 
 namespace salvo::conformance {
 namespace {
@@ -62,6 +64,21 @@ const std::map<Op, double> kHostUlps{
     {Op::Cbrt, 4}, {Op::Cosh, 2}, {Op::Log10, 2}, {Op::Sinh, 2}, {Op::Tanh, 2},
 };
 
+/// x[i] = (int)(scale * i) + offset, as somebody else's compiler might make it.
+std::string scaled_module() {
+  test::Shapes k("scaled");
+  const auto x = k.span_parameter("x", ir::Element::scalar(ir::Scalar::I32), false);
+  const auto scale = k.scalar_parameter("scale", ir::Scalar::F32);
+  const auto offset = k.scalar_parameter("offset", ir::Scalar::I32);
+  const ir::ValueId i = k.position(Op::GlobalIdx, 0);
+  const ir::ValueId scaled = k.op(Op::Mul, {k.param(scale), k.cast(ir::Scalar::F32, i)});
+  k.store(x, i, k.op(Op::Add, {k.cast(ir::Scalar::I32, scaled), k.param(offset)}));
+  codegen::spirv::Options options;
+  options.flavour = codegen::spirv::Flavour::kernel;
+  const auto words = codegen::spirv::emit(k.finish(), options).words;
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(words[0])};
+}
+
 }  // namespace
 
 std::string_view expected_failure(const Subject& subject, std::string_view test) {
@@ -109,6 +126,8 @@ runtime::UserSource user_source(const Subject& subject) {
             {}};
   }
   if (subject.backend == "Vulkan") return {"SPIR-V", "", "scaled", {}};
+  if (subject.backend == "LevelZero")
+    return {"SPIR-V", scaled_module(), codegen::spirv::kKernelEntry, {}};
   throw std::logic_error("no source is given for " + subject.backend);
 }
 
@@ -117,7 +136,7 @@ double stated_ulps(const Subject& subject, Op function, ir::Scalar type) {
   if (subject.backend == "Vulkan" && type == ir::Scalar::F32) return 1;
   const bool wide = type == ir::Scalar::F64;
   double bound = 0;
-  if (subject.backend == "OpenCL") {
+  if (subject.backend == "OpenCL" || subject.backend == "LevelZero") {
     bound = kOpenclUlps.at(function);
   } else if (subject.backend == "CUDA/C") {
     bound = (wide ? kCudaDoubleUlps : kCudaSingleUlps).at(function);

@@ -142,6 +142,7 @@ class FakeExecutable final : public runtime::Executable {
         max_threads_(max_threads),
         binary_(std::move(binary)) {}
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads_; }
+  std::uint32_t spill_bytes_per_thread() const noexcept override { return spill; }
   std::vector<std::byte> binary() const override { return binary_; }
   std::optional<std::vector<runtime::SourceParameter>> source_parameters() const override {
     return parameters;
@@ -150,6 +151,7 @@ class FakeExecutable final : public runtime::Executable {
   const std::shared_ptr<runtime::Executable> inner;
   const std::string kernel;
   std::optional<std::vector<runtime::SourceParameter>> parameters;
+  std::uint32_t spill = 0;
 
  private:
   std::uint32_t max_threads_;
@@ -202,9 +204,11 @@ class FakeDevice final : public runtime::DeviceDriver {
     const std::uint32_t own = options_.max_threads ? options_.max_threads(kernel) : 0;
     auto real = options_.contracts ? inner_->build(contracted(kernel), program, {})
                                    : inner_->build(kernel, program, {});
-    return std::make_unique<FakeExecutable>(std::move(real), kernel.name,
-                                            own ? own : properties_.max_threads_per_block,
-                                            std::move(binary));
+    auto made = std::make_unique<FakeExecutable>(std::move(real), kernel.name,
+                                                 own ? own : properties_.max_threads_per_block,
+                                                 std::move(binary));
+    if (options_.spill) made->spill = options_.spill(kernel);
+    return made;
   }
   std::string build_identity() const override { return options_.build_identity; }
   std::uint32_t preferred_block(const runtime::Executable*) const override { return 256; }

@@ -39,9 +39,9 @@ enum class Driver : std::uint8_t {
   register_host,
   unregister_host,
   build_source,
+  replay,  // of a whole sequence; its launches are noted too
   copy_from_peer,
   adopt_queue,
-  replay,  // of a whole sequence; its launches are noted too
 };
 
 struct DriverCall {
@@ -109,6 +109,8 @@ struct FakeOptions {
   std::function<runtime::ParameterCost(const ir::Kernel&)> cost{};
   /// Largest block of a kernel once it is built; 0 for the device's.
   std::function<std::uint32_t(const ir::Kernel&)> max_threads{};
+  /// Spill memory of a kernel's threads, in bytes.
+  std::function<std::uint32_t(const ir::Kernel&)> spill{};
   /// The device's compiler contracts whatever it is told, within what it compiles as one kernel.
   bool contracts = false;
   /// Whether its devices copy to each other without the host.

@@ -57,7 +57,7 @@ TEST_P(R14Peers, R14_WithoutRoomOnTheOtherDeviceTheHostMakesSome) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, R14Peers, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Peers" : "Strangers"; });
+                         [](const auto& one) { return one.param ? "Peers" : "Strangers"; });
 
 class R14Foreign : public WindowRules {
  protected:

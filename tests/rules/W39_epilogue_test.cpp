@@ -399,6 +399,37 @@ TEST_P(W43Epilogue, W43_IndexesWithoutAClosedFormAreEnumerated) {
   expect_merged(pair(transposed, plus("consumer")));
 }
 
+TEST_P(W43Epilogue, W43_AnEnumeratedProducerThatStoresLessThanTheConsumerWritesIsRefused) {
+  const auto swizzled = kernel("swizzled", [](Span<float> from, Span<float> to, Int n) {
+    auto i = global_thread_id();
+    if_(i < n, [&] { to[i ^ 5] = from[i] * 1.1f; });
+  });
+  expect_refused(pair(swizzled, plus("consumer"), 496, 504), Reason::unproved);
+}
+
+TEST_P(W43Epilogue, W43_AProofIsOfTheScalarsOfBothToo) {
+  const auto producer = times("producer"), consumer = plus("consumer");
+  const Program program = [&](const Device& device) -> Bytes {
+    const Vector<float> x{std::span<const float>(telling_values(1024))};
+    Vector<float> y(1024), z(1024);
+    const Dims dims = grid(16).block(64);  // the same for all
+    const auto launch = [&](int produced, int consumed) {
+      device.launch(producer, dims, x, y, produced);
+      device.launch(consumer, dims, y, z, consumed);
+      device.synchronize();
+    };
+    launch(1000, 1000);  // merges
+    launch(500, 1000);   // does not: less is stored
+    launch(500, 300);    // merges
+    launch(500, 501);    // does not: more is written
+    return {bytes_of(y), bytes_of(z)};
+  };
+  const Ran ran = run_program(program, true);
+  EXPECT_EQ(ran.stats.epilogue_merges, 2U);
+  EXPECT_EQ(ran.launches, 6U);
+  EXPECT_EQ(ran.outputs, run_program(program, false).outputs);
+}
+
 TEST_P(W44Epilogue, W44_TheProducersOutputIsWritten) {
   const Ran merged = run_program(pair(times("producer"), plus("consumer")), true);
   EXPECT_EQ(merged.stats.epilogue_merges, 1U);
@@ -482,7 +513,7 @@ TEST_P(W47Epilogue, W47_AChainStopsAtTheGroupLimit) {
   const Program chain = [](const Device& device) -> Bytes {
     std::vector<Vector<float>> steps;
     steps.emplace_back(std::span<const float>(telling_values(100)));
-    for (int k = 0; k < 10; ++k) {
+    for (int k = 0; k < 17; ++k) {
       steps.emplace_back(100);
       device.launch(k % 2 ? plus("step") : times("step"), over(100), steps[k], steps[k + 1], 100);
     }
@@ -491,8 +522,8 @@ TEST_P(W47Epilogue, W47_AChainStopsAtTheGroupLimit) {
     return all;
   };
   const Ran merged = run_program(chain, true);
-  EXPECT_EQ(merged.launches, 2U);  // eight and two
-  EXPECT_EQ(merged.stats.epilogue_merges, 8U);
+  EXPECT_EQ(merged.launches, 3U);  // eight, eight and one
+  EXPECT_EQ(merged.stats.epilogue_merges, 14U);
   EXPECT_EQ(name(merged.epilogue_reason()), name(Reason::group_full));
   EXPECT_EQ(merged.outputs, run_program(chain, false).outputs);
 }

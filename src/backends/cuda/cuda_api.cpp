@@ -27,4 +27,11 @@ std::string Api::load() {
   return fmt::format("{} loaded, but cuInit failed: {}", library.name(), words(*this, status));
 }
 
+runtime::CallCounts Api::calls() const {
+#define SALVO_CUDA_COUNT(name, symbol, parameters) {symbol, name.calls()},
+  return {SALVO_CUDA_FUNCTIONS(SALVO_CUDA_COUNT) SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_COUNT)
+              SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_COUNT)};
+#undef SALVO_CUDA_COUNT
+}
+
 }  // namespace salvo::backends::cuda

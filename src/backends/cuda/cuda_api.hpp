@@ -81,15 +81,6 @@ struct PoolProperties {
 };
 static_assert(sizeof(PoolProperties) == 88);
 
-/// CUmemAccessDesc: who else may reach a pool's memory.
-struct PoolAccess {
-  struct {
-    int type = 1;  // a device
-    int id = 0;
-  } location;
-  int flags = 3;  // reading and writing
-};
-static_assert(sizeof(PoolAccess) == 12);
 /// CUDA_KERNEL_NODE_PARAMS, of the functions without a version in their names.
 struct KernelNodeParameters {
   KernelHandle function = nullptr;
@@ -100,6 +91,15 @@ struct KernelNodeParameters {
   void** extra = nullptr;
 };
 static_assert(sizeof(KernelNodeParameters) == 56);
+/// CUmemAccessDesc: who else may reach a pool's memory.
+struct PoolAccess {
+  struct {
+    int type = 1;  // a device
+    int id = 0;
+  } location;
+  int flags = 3;  // reading and writing
+};
+static_assert(sizeof(PoolAccess) == 12);
 
 inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr int kLinkInputPtx = 1;
@@ -198,6 +198,7 @@ struct Api {
 
   /// Fills the table and starts the driver. Returns why it cannot be used, or an empty string.
   std::string load();
+  runtime::CallCounts calls() const;
 };
 
 }  // namespace salvo::backends::cuda

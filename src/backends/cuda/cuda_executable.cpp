@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/cuda_device.hpp"
+#include "runtime/scratch_budget.hpp"
 
 namespace salvo::backends::cuda {
 
@@ -107,10 +108,11 @@ void CudaExecutable::find(const char* entry, const DeviceFacts& device) {
 
 std::uint32_t CudaExecutable::choose_block() const {
   // 256 first, so that unlike kernels agree; another size only where more threads are resident.
+  const std::uint32_t most = runtime::within_scratch_budget(max_threads_, spill_bytes_);
   std::uint32_t best = 0;
   std::uint32_t most_threads = 0;
   for (std::uint32_t size : {256u, 128u, 512u, 64u, 1024u, 32u}) {
-    if (size > max_threads_) continue;
+    if (size > most) continue;
     int blocks = 0;
     reporter_.check(reporter_.api().ActiveBlocks(&blocks, kernel_, static_cast<int>(size), 0),
                     "cuOccupancyMaxActiveBlocksPerMultiprocessor", Errc::compile_failed);
@@ -120,7 +122,7 @@ std::uint32_t CudaExecutable::choose_block() const {
       most_threads = threads;
     }
   }
-  return best == 0 ? std::bit_floor(max_threads_) : best;
+  return best == 0 ? std::bit_floor(most) : best;
 }
 
 }  // namespace salvo::backends::cuda
