@@ -205,11 +205,7 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
 
 bool CudaDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
   const Current current(reporter_, context_.get());
-  if (!replay_->launch(stream_of(queue), commands)) return false;
-  for (const runtime::LaunchCommand& command : commands) {
-    static_cast<CudaQueue&>(queue).launched(static_cast<CudaExecutable*>(command.executable)->name);
-  }
-  return true;
+  return replay_->launch(stream_of(queue), commands);
 }
 
 void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
