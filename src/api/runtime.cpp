@@ -38,7 +38,10 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
     auto built_in = backends::built_in(
         {.vulkan = {.batch = environment.vulkan_batch,
                     .validation = environment.vulkan_validation,
-                    .large_push_constants = environment.vulkan_large_push_constants}});
+                    .large_push_constants = environment.vulkan_large_push_constants},
+         .native = {.llvm = environment.native_llvm,
+                    .bounds_checks = environment.native_checks,
+                    .symbols = environment.native_symbols}});
     std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
   }
   auto joined = std::make_shared<Joined>(std::move(environment), std::move(backends), cache_folder);

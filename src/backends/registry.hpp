@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/native/native_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
 #include "runtime/backend.hpp"
 
@@ -13,6 +14,7 @@ namespace salvo::backends {
 /// What the environment chooses of backends.
 struct Settings {
   vulkan::Settings vulkan;
+  native::Settings native;
 };
 
 /// Fresh, unopened backends. Nothing is loaded until one is opened.

@@ -19,7 +19,7 @@ Storage::Storage(std::size_t bytes, std::size_t align)
 
 Storage::~Storage() {
   if (DeviceCopy* copy = copy_.load()) {
-    copy->device->pool().free({copy->buffer, std::move(copy->uses)});
+    give_memory_back(*copy);
     delete copy;
   }
   if (std::byte* host = host_.load()) ::operator delete(host, std::align_val_t(align_));
@@ -105,6 +105,22 @@ std::byte* Storage::write_host() {
   return host_.load(std::memory_order_acquire);
 }
 
+void Storage::take_memory(DeviceCopy& copy) {
+  if (copy.device->driver().works_on_host_memory()) {
+    const auto address = reinterpret_cast<std::uintptr_t>(host_memory_locked());
+    copy.buffer = {.handle = address, .bytes = bytes_, .address = address};
+    copy.in_place = true;
+    return;
+  }
+  Block block = copy.device->pool().allocate(bytes_);
+  copy.buffer = block.buffer;
+  copy.uses = std::move(block.uses);
+}
+
+void Storage::give_memory_back(DeviceCopy& copy) noexcept {
+  if (!copy.in_place) copy.device->pool().free({copy.buffer, std::move(copy.uses)});
+}
+
 bool Storage::make_current(DeviceState& device, bool overwritten) {
   const std::lock_guard lock(transfer_lock_);
   if (on_other_device(device)) return false;
@@ -113,10 +129,8 @@ bool Storage::make_current(DeviceState& device, bool overwritten) {
     auto made = std::make_unique<DeviceCopy>();
     made->storage = this;
     made->device = device.shared_from_this();
-    Block block = device.pool().allocate(bytes_);
-    made->buffer = block.buffer;
-    made->uses = std::move(block.uses);
     made->bytes = bytes_;
+    take_memory(*made);
     copy = made.release();
     copy_.store(copy, std::memory_order_release);
     copy_device_.store(device.serial(), std::memory_order_release);
@@ -178,7 +192,7 @@ bool Storage::drop_copy(const DeviceState& device) {
   if (!host_current(unpack(seen)) || !change(seen, Residence::host)) return false;
   copy_device_.store(0, std::memory_order_release);
   copy_.store(nullptr, std::memory_order_release);
-  copy->device->pool().free({copy->buffer, std::move(copy->uses)});
+  give_memory_back(*copy);
   delete copy;
   return true;
 }

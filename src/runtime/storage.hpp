@@ -37,6 +37,7 @@ struct DeviceCopy {
   std::size_t bytes = 0;  // of the storage; the buffer may be larger
   std::uint64_t last_reader = 0;
   std::uint64_t last_writer = 0;
+  bool in_place = false;  // the buffer is the storage's own host memory
   bool viewed = false;  // bound in parts: byte ranges decide, not stamps
   // Guarded by the issue lock (R7):
   StreamUses uses;           // what streams do with it
@@ -118,6 +119,8 @@ class Storage {
   bool change(std::uint64_t seen, Residence next) noexcept;
   std::byte* host_memory();
   std::byte* host_memory_locked();
+  void take_memory(DeviceCopy& copy);
+  static void give_memory_back(DeviceCopy& copy) noexcept;
 
   std::atomic<std::uint32_t> references_{1};
   std::atomic<std::uint64_t> state_{0};  // a change count above the Residence in the low 3 bits

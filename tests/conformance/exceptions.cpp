@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "codegen/llvm/emitter.hpp"
 #include "passes/expand_math.hpp"
 
 namespace salvo::conformance {
@@ -30,6 +31,8 @@ constexpr Exception kExceptions[] = {
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
     {"Vulkan", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Vulkan reaches host memory it did not allocate only by an extension few drivers have"},
+    {"Native", "", "Streams.UserSourceRunsWithItsOwnArguments",
+     "Native compiles traced kernels; what a user writes for the host needs no device"},
     {"Vulkan", "", "Streams.UserSourceRunsWithItsOwnArguments",
      "a SPIR-V module of the user's states no layout that raw arguments could follow"},
 };
@@ -107,6 +110,7 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
+  if (subject.backend == "Native") return {"C", "", "scaled", {}};
   if (subject.backend == "Vulkan") return {"SPIR-V", "", "scaled", {}};
   throw std::logic_error("no source is given for " + subject.backend);
 }
@@ -122,6 +126,8 @@ double ulp_bound(const Subject& subject, Op function, ir::Scalar type) {
     bound = (wide ? kCudaDoubleUlps : kCudaSingleUlps).at(function);
   } else if (subject.backend == "CUDA/PTX") {
     bound = passes::math_ulps(function, type);
+  } else if (subject.backend == "Native") {
+    bound = codegen::llvm::function_ulps(function, type);
   } else {
     throw std::logic_error("no bounds are stated for " + subject.backend);
   }

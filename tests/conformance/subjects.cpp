@@ -9,8 +9,10 @@
 
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
+#include "backends/native/native_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
+#include "unit/native_settings.hpp"
 #include "unit/vulkan_validation.hpp"
 
 namespace salvo::conformance {
@@ -35,6 +37,7 @@ struct Found {
     backends.push_back(backends::cuda::make_c_backend());
     backends.push_back(backends::opencl::make_backend());
     backends.push_back(backends::vulkan::make_backend({.validation = test::vulkan_validation()}));
+    backends.push_back(backends::native::make_backend(test::native_settings()));
     for (const auto& backend : backends) {
       auto opened = backend->open();
       const std::string name(backend->name());
