@@ -37,12 +37,20 @@ std::string llvm_source(const ir::Kernel& kernel) {
 std::string spirv_text(const ir::Kernel& kernel) {
   return spirv::disassemble(spirv::emit(kernel, {}).words);
 }
+std::string kernel_spirv_text(const ir::Kernel& kernel) {
+  spirv::Options options;
+  options.flavour = spirv::Flavour::kernel;
+  options.fma_rounds_once = true;
+  options.exact_divide_sqrt = true;
+  return spirv::disassemble(spirv::emit(kernel, options).words);
+}
 
 constexpr std::array kTargets{
     Target{"CUDA/PTX", ptx_source},
     Target{"CUDA/C", c_source<c_family::cuda_dialect>},
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
     Target{"Vulkan", spirv_text},
+    Target{"LevelZero", kernel_spirv_text},
     Target{"Native", llvm_source},
 };
 

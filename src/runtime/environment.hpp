@@ -25,6 +25,8 @@ class Environment {
 
   std::string device;  // SALVO_DEVICE; empty: best
   ExplainFormat explain = ExplainFormat::off;
+  std::string trace;  // SALVO_TRACE; empty: none
+  bool background_compile = false;
   bool disk_cache = true;
   std::string cache_dir;  // SALVO_CACHE_DIR, else the user's cache folder; empty: there is none
   std::uint64_t cache_bytes = 0;
@@ -34,6 +36,8 @@ class Environment {
   std::uint32_t native_llvm = 0;  // version; 0: the newest there is
   bool native_checks = false;
   bool native_symbols = false;
+  bool level_zero_in_order = false;
+  bool scratch_drain = true;
 
   std::vector<EnvironmentVariable> table() const { return table_; }
 
