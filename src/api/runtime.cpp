@@ -40,6 +40,9 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
         {.vulkan = {.batch = environment.vulkan_batch,
                     .validation = environment.vulkan_validation,
                     .large_push_constants = environment.vulkan_large_push_constants},
+         .native = {.llvm = environment.native_llvm,
+                    .bounds_checks = environment.native_checks,
+                    .symbols = environment.native_symbols},
          .level_zero = {.in_order = environment.level_zero_in_order}});
     std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
   }

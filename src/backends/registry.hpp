@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/level_zero/level_zero_backend.hpp"
+#include "backends/native/native_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
 #include "runtime/backend.hpp"
 
@@ -14,6 +15,7 @@ namespace salvo::backends {
 /// What the environment chooses of backends.
 struct Settings {
   vulkan::Settings vulkan;
+  native::Settings native{};
   level_zero::Settings level_zero{};
 };
 

@@ -10,6 +10,7 @@
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
+#include "codegen/llvm/emitter.hpp"
 #include "codegen/ptx/emitter.hpp"
 #include "codegen/spirv/emitter.hpp"
 #include "salvo/error.hpp"
@@ -30,6 +31,9 @@ std::string c_source(const ir::Kernel& kernel) {
 std::string ptx_source(const ir::Kernel& kernel) {
   return ptx::emit(kernel, {}).code;
 }
+std::string llvm_source(const ir::Kernel& kernel) {
+  return llvm::emit(llvm::lower(kernel, {}), {}).code;
+}
 std::string spirv_text(const ir::Kernel& kernel) {
   return spirv::disassemble(spirv::emit(kernel, {}).words);
 }
@@ -47,6 +51,7 @@ constexpr std::array kTargets{
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
     Target{"Vulkan", spirv_text},
     Target{"LevelZero", kernel_spirv_text},
+    Target{"Native", llvm_source},
 };
 
 }  // namespace

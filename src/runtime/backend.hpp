@@ -168,6 +168,11 @@ class DeviceDriver {
   virtual Buffer allocate(std::size_t bytes) = 0;  // Errc::out_of_memory
   virtual void release(Buffer buffer) noexcept = 0;
 
+  /// Whether buffers are plain memory of the host, and `handle` is its address. The memory of a
+  /// vector then serves as its buffer as it is: such a buffer is not released, and writes and reads
+  /// that find their bytes in place copy nothing.
+  virtual bool works_on_host_memory() const noexcept { return false; }
+
   // Code. `translate` is pure; `build` compiles, or loads `cached` (an earlier `binary()` of the
   // same Program on the same driver) and throws compile_failed if that is not usable.
   virtual Program translate(const ir::Kernel& kernel, const TranslateOptions& options) const = 0;

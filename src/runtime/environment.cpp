@@ -104,6 +104,17 @@ Environment::Environment(const EnvironmentLookup& lookup) {
                "frees cached memory before a kernel that spills more than any before (default 1)"),
            true);
 
+  const auto llvm = add("SALVO_NATIVE_LLVM", "14 to 19",
+                        "version of LLVM that compiles for Native (default the newest there is)");
+  native_llvm = number(llvm, 19, 0);
+  if (native_llvm != 0 && native_llvm < 14) refuse(llvm);
+  native_checks = flag(
+      add("SALVO_NATIVE_CHECKS", "0, 1", "Native checks bounds: an access beyond them is an error"),
+      false);
+  native_symbols = flag(
+      add("SALVO_NATIVE_SYMBOLS", "0, 1", "Native tells gdb and perf about kernels, line by line"),
+      false);
+
   const auto disable = [&](std::string name, std::string effect) {
     const auto variable = add(std::move(name), "0, 1", std::move(effect));
     if (flag(variable, false)) hidden_.push_back(variable.name);

@@ -33,6 +33,9 @@ class Environment {
   std::uint32_t vulkan_batch = 32;
   bool vulkan_validation = false;
   bool vulkan_large_push_constants = false;
+  std::uint32_t native_llvm = 0;  // version; 0: the newest there is
+  bool native_checks = false;
+  bool native_symbols = false;
   bool level_zero_in_order = false;
   bool scratch_drain = true;
 

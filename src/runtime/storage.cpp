@@ -32,7 +32,7 @@ Storage::Storage(std::shared_ptr<DeviceState> device, Buffer foreign)
 
 Storage::~Storage() {
   if (DeviceCopy* copy = copy_.load(); copy && !copy->device->is_inherited()) {
-    if (!foreign_) copy->device->pool().free({copy->buffer, std::move(copy->uses)});
+    give_back(*copy);
     delete copy;
   }
   if (std::byte* host = host_.load()) ::operator delete(host, std::align_val_t(align_));
@@ -144,11 +144,22 @@ std::unique_ptr<DeviceCopy> Storage::allocate_on(DeviceState& device) {
   auto made = std::make_unique<DeviceCopy>();
   made->storage = this;
   made->device = device.shared_from_this();
+  made->bytes = bytes_;
+  if (device.driver().works_on_host_memory()) {
+    const auto address = reinterpret_cast<std::uintptr_t>(host_memory_locked());
+    made->buffer = {.handle = address, .bytes = bytes_, .address = address};
+    made->in_place = true;
+    return made;
+  }
   Block block = device.pool().allocate(bytes_);
   made->buffer = block.buffer;
   made->uses = std::move(block.uses);
-  made->bytes = bytes_;
   return made;
+}
+
+void Storage::give_back(DeviceCopy& copy) noexcept {
+  if (foreign_ || copy.in_place) return;
+  copy.device->pool().free({copy.buffer, std::move(copy.uses)});
 }
 
 bool Storage::make_current(DeviceState& device, bool overwritten) {
@@ -237,7 +248,7 @@ std::unique_ptr<DeviceCopy> Storage::copy_to_peer(DeviceState& source, DeviceSta
   // Of the source the driver itself, which its like on the target must recognise.
   if (!target.driver().copy_from(target.driver().queue(), made->buffer, source.unwatched_driver(),
                                  source.driver().queue(), copy->buffer, bytes_)) {
-    target.pool().free({made->buffer, std::move(made->uses)});
+    give_back(*made);
     return nullptr;
   }
   made->upload = target.streams().next_upload();
@@ -250,7 +261,7 @@ bool Storage::replace_copy(const DeviceState& source, std::unique_ptr<DeviceCopy
   if (!copy || !change(made->seen, unpack(made->seen))) return false;
   copy_device_.store(made->device->serial(), std::memory_order_release);
   copy_.store(made.release(), std::memory_order_release);
-  copy->device->pool().free({copy->buffer, std::move(copy->uses)});
+  give_back(*copy);
   delete copy;
   return true;
 }
@@ -263,7 +274,7 @@ bool Storage::drop_copy(const DeviceState& device) {
   if (!host_current(unpack(seen)) || !change(seen, Residence::host)) return false;
   copy_device_.store(0, std::memory_order_release);
   copy_.store(nullptr, std::memory_order_release);
-  copy->device->pool().free({copy->buffer, std::move(copy->uses)});
+  give_back(*copy);
   delete copy;
   return true;
 }

@@ -42,6 +42,7 @@ struct alignas(64) DeviceCopy {
   class Storage* storage = nullptr;
   std::shared_ptr<DeviceState> device;
   std::size_t bytes = 0;  // of the storage; the buffer may be larger
+  bool in_place = false;  // the buffer is the storage's own host memory
   // Guarded by the issue lock (R7):
   StreamUses uses;               // what streams do with it
   std::uint64_t upload = 0;      // the library's latest write to it; streams wait for that
@@ -146,6 +147,7 @@ class alignas(64) Storage {
   std::byte* host_memory();
   std::byte* host_memory_locked();
   std::unique_ptr<DeviceCopy> allocate_on(DeviceState& device);
+  void give_back(DeviceCopy& copy) noexcept;
 
   // What recording a launch touches comes first, in one cache line.
   std::atomic<std::uint64_t> state_{0};  // a change count above the Residence in the low 3 bits

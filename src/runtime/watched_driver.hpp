@@ -60,6 +60,7 @@ class WatchedDriver final : public DeviceDriver {
   const DeviceProperties& properties() const noexcept override { return inner_.properties(); }
   Buffer allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
   void release(Buffer buffer) noexcept override { inner_.release(buffer); }
+  bool works_on_host_memory() const noexcept override { return inner_.works_on_host_memory(); }
   Program translate(const ir::Kernel& kernel, const TranslateOptions& options) const override;
   std::unique_ptr<Executable> build(const ir::Kernel& kernel, const Program& program,
                                     std::span<const std::byte> cached) override;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "codegen/llvm/emitter.hpp"
 #include "codegen/spirv/emitter.hpp"
 #include "passes/expand_math.hpp"
 #include "unit/kernel_shapes.hpp"
@@ -33,6 +34,8 @@ constexpr Exception kExceptions[] = {
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
     {"Vulkan", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Vulkan reaches host memory it did not allocate only by an extension few drivers have"},
+    {"Native", "", "Streams.UserSourceRunsWithItsOwnArguments",
+     "Native compiles traced kernels; what a user writes for the host needs no device"},
     {"Vulkan", "", "Streams.UserSourceRunsWithItsOwnArguments",
      "a SPIR-V module of the user's states no layout that raw arguments could follow"},
 };
@@ -126,6 +129,7 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
+  if (subject.backend == "Native") return {"C", "", "scaled", {}};
   if (subject.backend == "Vulkan") return {"SPIR-V", "", "scaled", {}};
   if (subject.backend == "LevelZero")
     return {"SPIR-V", scaled_module(), codegen::spirv::kKernelEntry, {}};
@@ -149,6 +153,8 @@ double stated_ulps(const Subject& subject, Op function, ir::Scalar type) {
     bound = (wide ? kCudaDoubleUlps : kCudaSingleUlps).at(function);
   } else if (subject.backend == "CUDA/PTX") {
     bound = passes::math_ulps(function, type);
+  } else if (subject.backend == "Native") {
+    bound = codegen::llvm::function_ulps(function, type);
   } else {
     throw std::logic_error("no bounds are stated for " + subject.backend);
   }

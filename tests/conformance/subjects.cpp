@@ -10,8 +10,10 @@
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/level_zero/level_zero_backend.hpp"
+#include "backends/native/native_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
+#include "unit/native_settings.hpp"
 #include "unit/vulkan_validation.hpp"
 
 namespace salvo::conformance {
@@ -37,6 +39,7 @@ struct Found {
     backends.push_back(backends::level_zero::make_backend());
     backends.push_back(backends::opencl::make_backend());
     backends.push_back(backends::vulkan::make_backend({.validation = test::vulkan_validation()}));
+    backends.push_back(backends::native::make_backend(test::native_settings()));
     for (const auto& backend : backends) {
       auto opened = backend->open();
       const std::string name(backend->name());
