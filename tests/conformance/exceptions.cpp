@@ -83,8 +83,8 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
-  if (subject.backend == "CUDA/C") {
-    return {"CUDA C",
+  if (subject.backend == "CUDA/C" || subject.backend == "HIP") {
+    return {subject.backend == "HIP" ? "HIP" : "CUDA C",
             "extern \"C\" __global__ void scaled(int* x, float scale, int offset) {\n"
             "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
             "  x[i] = (int)(scale * i) + offset;\n"
@@ -116,7 +116,8 @@ double ulp_bound(const Subject& subject, Op function, ir::Scalar type) {
   if (subject.backend == "Vulkan" && type == ir::Scalar::F32) return 1;
   const bool wide = type == ir::Scalar::F64;
   double bound = 0;
-  if (subject.backend == "OpenCL") {
+  if (subject.backend == "OpenCL" || subject.backend == "HIP") {
+    // HIP's functions are those of AMD's OpenCL library.
     bound = kOpenclUlps.at(function);
   } else if (subject.backend == "CUDA/C") {
     bound = (wide ? kCudaDoubleUlps : kCudaSingleUlps).at(function);

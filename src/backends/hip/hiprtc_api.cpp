@@ -102,7 +102,6 @@ std::vector<std::string> compile_options(const std::string& architecture,
   std::vector<std::string> options{"-O3", "-std=c++17"};
   options.insert(options.end(), users.begin(), users.end());
   options.push_back("--offload-arch=" + architecture);
-  options.push_back("-fhip-fp32-correctly-rounded-divide-sqrt");
   options.push_back("-fno-gpu-flush-denormals-to-zero");
   options.push_back("-ffp-contract=off");
   return options;

@@ -85,6 +85,17 @@ class HipDialect final : public CudaFamily {
         value);
   }
 
+  std::string atomic(Op op, const Place& place, std::span<const std::string> operands,
+                     Helpers& helpers) const override {
+    const bool extremum = op == Op::AtomicMin || op == Op::AtomicMax;
+    if (!extremum || place.type != Scalar::I64) {
+      return CudaFamily::atomic(op, place, operands, helpers);
+    }
+    // There is no atomicMin of long long, only what it would be made of.
+    return fmt::format("__hip_atomic_fetch_{}(&{}, {}, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)",
+                       op == Op::AtomicMin ? "min" : "max", place.lvalue, operands[0]);
+  }
+
  protected:
   /// Parameters lie in constant memory, and tables are read there, without being asked to.
   std::string_view table_qualifiers() const override { return "const"; }

@@ -1,0 +1,35 @@
+// The kernels that a test program launches, kept to be compiled by a real device compiler.
+// SPDX-License-Identifier: MIT
+#include "offline/gallery.hpp"
+
+#include <fmt/format.h>
+
+#include "fake/fake_backend.hpp"
+
+namespace salvo::tests {
+
+Gallery::Gallery() {
+  watch_builds([this](const ir::Kernel& kernel) { add(kernel); });
+}
+
+Gallery::~Gallery() {
+  watch_builds(nullptr);
+}
+
+void Gallery::add(const ir::Kernel& kernel) {
+  const std::lock_guard lock(lock_);
+  kernels_.try_emplace(ir::hash(kernel), kernel);
+}
+
+std::vector<ir::Kernel> Gallery::kernels() const {
+  const std::lock_guard lock(lock_);
+  std::vector<ir::Kernel> all;
+  for (const auto& [digest, kernel] : kernels_) {
+    all.push_back(kernel);
+    // Several are compiled together, and many are called alike.
+    all.back().name = fmt::format("{}_n{}", kernel.name, all.size());
+  }
+  return all;
+}
+
+}  // namespace salvo::tests
