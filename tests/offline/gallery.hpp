@@ -11,7 +11,8 @@
 
 namespace salvo::tests {
 
-/// Each kernel that a fake device builds while this lives, once. Thread-safe.
+/// Each kernel that a fake device builds while this lives, once, and once more with its fused
+/// multiply-adds formed where that makes another. Thread-safe.
 class Gallery {
  public:
   Gallery();

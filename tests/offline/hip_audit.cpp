@@ -39,9 +39,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 /// The kernels in one source, each in a namespace, so that their helpers do not meet.
 std::string source_of(std::span<const ir::Kernel> kernels) {
   std::string source;
+  std::size_t count = 0;
   for (const ir::Kernel& kernel : kernels) {
     source +=
-        fmt::format("namespace {} {{\n{}}}\n", "in_" + kernel.name,
+        fmt::format("namespace kernel_{} {{\n{}}}\n", ++count,
                     codegen::c_family::print(kernel, codegen::c_family::hip_dialect(), {}).code);
   }
   return source;
