@@ -53,8 +53,7 @@ using cuda::Ordinal;
   apply(ModuleKernel, "cuModuleGetFunction", "hipModuleGetFunction")                        \
   apply(KernelValue, "cuFuncGetAttribute", "hipFuncGetAttribute")                           \
   apply(ActiveBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                        \
-        "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor")                               \
-  apply(Launch, "cuLaunchKernel", "hipModuleLaunchKernel")
+        "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor")
 // clang-format on
 
 std::string_view hip_name(std::string_view operation) {
@@ -62,6 +61,7 @@ std::string_view hip_name(std::string_view operation) {
   if (operation == cuda_name) return symbol;
   SALVO_HIP_FUNCTIONS(SALVO_HIP_NAME)
 #undef SALVO_HIP_NAME
+  if (operation == "cuLaunchKernel") return "hipModuleLaunchKernel";
   return operation == "cuDevicePrimaryCtxRetain" ? "hipSetDevice" : operation;
 }
 
@@ -71,6 +71,7 @@ struct Shaped {
   runtime::Function<const char* (*)(Result)> error_text;
   runtime::Function<Result (*)(int*)> get_device;
   runtime::Function<Result (*)(int)> set_device;
+  decltype(Api::Launch) launch;
   runtime::Function<Result (*)(void*, int)> properties;
   /// Where `properties` writes the architecture's name, a string of up to 256 characters.
   std::size_t architecture_at = 0;
@@ -131,6 +132,20 @@ Result primary_release(Ordinal) {
   return kSuccess;
 }
 
+/// The list of a launch's parameters ends with another word than CUDA's.
+Result launch(cuda::KernelHandle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+              cuda::Stream stream, void** parameters, void** extra) {
+  void* const kEnd = reinterpret_cast<void*>(std::uintptr_t{3});
+  std::array<void*, 5> list{};
+  if (extra) {
+    std::copy_n(extra, 4, list.begin());
+    list[4] = kEnd;
+  }
+  return shaped().launch(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
+                         parameters, extra ? list.data() : nullptr);
+}
+
 std::string resolve(Api& api) {
   std::string missing;
 #define SALVO_HIP_RESOLVE(entry, cuda_name, symbol) \
@@ -145,6 +160,7 @@ std::string resolve(Api& api) {
   also(own.error_text, "hipGetErrorString");
   also(own.get_device, "hipGetDevice");
   also(own.set_device, "hipSetDevice");
+  also(own.launch, "hipModuleLaunchKernel");
   // The structure grew in ROCm 6, and the function that fills the new one has a name of its own.
   own.architecture_at = 1160;
   if (!own.properties.resolve(api.library, "hipGetDevicePropertiesR0600")) {
@@ -171,6 +187,7 @@ std::string load(Api& api) {
   api.ContextPop.assign(context_pop);
   api.PrimaryRetain.assign(primary_retain);
   api.PrimaryRelease.assign(primary_release);
+  api.Launch.assign(launch);
   const Result status = api.Init(0);
   if (status == kSuccess) return {};
   return fmt::format("{} loaded, but hipInit failed: {}", api.library.name(),
