@@ -34,9 +34,10 @@ double now() {
       .count();
 }
 
-auto make_kernel() {
+auto make_kernel(bool fuses = true) {
   return salvo::kernel(
-      "axpb", [](salvo::Span<float> x, salvo::Span<float> y, salvo::Float a, salvo::Int n) {
+      "axpb", [fuses](salvo::Span<float> x, salvo::Span<float> y, salvo::Float a, salvo::Int n) {
+        if (!fuses) salvo::no_fuse();
         auto i = salvo::global_thread_id();
         salvo::if_(i < n, [&] { y[i] = x[i] * a + 1.0f; });
       });
@@ -211,11 +212,12 @@ class BySalvo {
       outputs_.emplace_back(static_cast<std::size_t>(n));
     }
   }
-  void issue(float a) {
+  void issue(float a, bool fuses) {
     const bool dependent = inputs_.size() == 1;
+    const auto& kernel = fuses ? kernel_ : single_;
     for (std::size_t k = 0; k < kLaunches; ++k) {
       const auto& x = k == 0 || !dependent ? inputs_[k] : outputs_[k - 1];
-      device_.launch(kernel_, salvo::over(n_), x, outputs_[k], a, n_);
+      device_.launch(kernel, salvo::over(n_), x, outputs_[k], a, n_);
     }
     salvo::window::flush();
   }
@@ -233,6 +235,7 @@ class BySalvo {
   salvo::Device device_;
   int n_;
   decltype(make_kernel()) kernel_ = make_kernel();
+  decltype(make_kernel()) single_ = make_kernel(false);
   std::vector<salvo::Vector<float>> inputs_;
   std::vector<salvo::Vector<float>> outputs_;
 };
@@ -252,9 +255,9 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
                     {},
                     {}});
   };
-  const auto by_salvo = [&](std::string name) {
+  const auto by_salvo = [&](std::string name, bool fuses = true) {
     ways.push_back({std::move(name),
-                    [&mine](float a) { mine.issue(a); },
+                    [&mine, fuses](float a) { mine.issue(a, fuses); },
                     [&mine] { mine.wait(); },
                     [&mine] { return mine.take(); },
                     {},
@@ -275,6 +278,15 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
   by_salvo("Salvo, window off");
   by_salvo("Salvo, window 8/8");
   by_salvo("Salvo, window 256/256");
+  by_salvo("Salvo, none fuses, 8/8", false);
+  by_salvo("Salvo, none fuses, replayed, 256/256", false);
+  // As the graphs that are not updated: the arguments of the first round.
+  ways.push_back({"Salvo, replayed, same arguments, 256/256",
+                  [&mine](float) { mine.issue(2.0f, false); },
+                  [&mine] { mine.wait(); },
+                  [&mine] { return mine.take(); },
+                  {},
+                  {}});
 
   // Between rounds, outside the time that is taken.
   const auto configure = [](const Way& way) {

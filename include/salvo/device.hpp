@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -94,6 +95,32 @@ std::size_t slots_of() {
     return 1;
 }
 
+/// Whether A is a structure of arrays; it is in soa.hpp.
+template <class A>
+constexpr bool is_soa = false;
+
+/// The kernel with each parameter that `split` marks taken apart into a span per leaf of its record
+/// (K13), made at the first need.
+std::shared_ptr<KernelRecord> split_records(const std::shared_ptr<KernelRecord>& kernel,
+                                            const std::vector<bool>& split);
+
+/// Appends the arguments that stand for one parameter, by kernel parameter.
+template <class P, class A>
+void append(std::vector<CallArgument>& packed, std::vector<bool>& split, const A& argument,
+            const KernelRecord& kernel, std::size_t position, const Dims& dims) {
+  if constexpr (is_soa<A>) {
+    static_assert(std::is_same_v<std::remove_const_t<typename P::element>, typename A::record>,
+                  "salvo: this parameter is a Span of another record than the SoaVector's");
+    split.push_back(true);
+    argument.append_columns(packed);
+  } else {
+    const std::size_t first = packed.size();
+    packed.resize(first + slots_of<P>());
+    split.resize(split.size() + slots_of<P>(), false);
+    Pack<P>::pack(argument, packed.data() + first, kernel, position, dims);
+  }
+}
+
 template <class... P, class... A>
 void pack(const KernelRecord& kernel, const Dims& dims, CallArgument* out, const A&... arguments) {
   std::size_t position = 0;
@@ -101,20 +128,27 @@ void pack(const KernelRecord& kernel, const Dims& dims, CallArgument* out, const
   static_cast<void>(out);
 }
 
-/// Packs the arguments of a launch call and hands them to `launch`.
+/// Packs the arguments of a launch call and hands them to `launch`, with the kernel that takes
+/// them.
 template <class... P, class Launch, class... A>
 void with_packed(const Kernel<P...>& kernel, const Dims& dims, Launch&& launch,
                  const A&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A), "salvo: wrong number of arguments for this kernel");
   if constexpr (sizeof...(P) == sizeof...(A)) {
-    if constexpr ((is_record_value<P> || ...)) {
+    if constexpr ((is_soa<A> || ...)) {
+      std::vector<CallArgument> packed;
+      std::vector<bool> split;
+      std::size_t position = 0;
+      (append<P>(packed, split, arguments, *kernel.record(), position++, dims), ...);
+      launch(split_records(kernel.record(), split), std::span<CallArgument>(packed));
+    } else if constexpr ((is_record_value<P> || ...)) {
       std::vector<CallArgument> packed((slots_of<P>() + ... + 0));
       pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
-      launch(std::span<CallArgument>(packed));
+      launch(kernel.record(), std::span<CallArgument>(packed));
     } else {
       std::array<CallArgument, sizeof...(P)> packed{};
       pack<P...>(*kernel.record(), dims, packed.data(), arguments...);
-      launch(std::span<CallArgument>(packed));
+      launch(kernel.record(), std::span<CallArgument>(packed));
     }
   }
 }
@@ -149,14 +183,22 @@ class Device {
   void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
     detail::with_packed(
         kernel, dims,
-        [&](std::span<const detail::CallArgument> packed) {
-          detail::launch(state_, kernel.record(), dims, packed);
+        [&](const std::shared_ptr<detail::KernelRecord>& record,
+            std::span<const detail::CallArgument> packed) {
+          detail::launch(state_, record, dims, packed);
         },
         arguments...);
   }
 
   /// Issues what is held for this device and waits until the device, its streams included, is idle.
   void synchronize() const;
+
+  /// Registers what can free device memory that Salvo does not know of, such as another library's
+  /// cache. It is called, with the device idle, when a kernel is about to run that spills more
+  /// registers than any before, and whenever that grows again: drivers then allocate scratch memory
+  /// that may not fit beside caches. It must not throw or call Salvo, and is kept as long as the
+  /// device. Thread-safe.
+  void on_scratch_drain(std::function<void()> reclaim) const;
 
   const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }
 

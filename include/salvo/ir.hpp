@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
 
 namespace salvo::ir {
@@ -157,7 +159,28 @@ enum class Op : std::uint8_t {
   WarpAdd,
   WarpMin,
   WarpMax,
+
+  // Code that the program brings (K11); `index` names one of the kernel's user calls.
+  Intrinsic,  // up to four values; a value
+  Native,     // up to four values, and spans; a statement that may read and write any vector
 };
+
+/// Which threads must reach an operation together.
+enum class Convergence : std::uint8_t {
+  thread,  // none: each on its own
+  warp,
+  block,
+};
+
+/// An argument of user code as its host body gets it: a value's bits, or a vector's memory.
+struct HostArgument {
+  std::uint64_t bits = 0;  // zero-extended
+  std::byte* data = nullptr;
+  std::uint64_t length = 0;  // elements
+};
+/// What the interpreter runs instead of a device's code: arguments in, bits of the result out.
+using HostBody = std::function<std::uint64_t(std::span<const HostArgument> arguments)>;
+class UserCode;
 
 /// Index of a node, which is also the value it computes.
 using ValueId = std::uint32_t;

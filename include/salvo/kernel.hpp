@@ -25,7 +25,8 @@ class Kernel {
   const std::string& name() const;
   /// The IR as text (K15).
   std::string ir() const;
-  /// Source for a target, "OpenCL" for one, without that device (K15).
+  /// Source for a target, "OpenCL" for one, without that device (K15): what a device with a fast
+  /// fma compiles, fused multiply-adds included (W50).
   std::string source(const std::string& target) const;
   /// The same kernel, contracted in another way; kernels are `fixed` when they are made. A kernel
   /// of its own: a grant for one is none for the other.

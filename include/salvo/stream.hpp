@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -53,14 +54,19 @@ class Stream {
   explicit Stream(const Device& device, int priority = 0);
   /// The queue that launches on no stream use, to order other streams against it.
   static Stream default_of(const Device& device);
+  /// A stream that another library of the process made on this device (a CUstream): Salvo's work
+  /// then runs in its order. It stays the other library's and must outlive the handle. Throws
+  /// Errc::unsupported on a backend that cannot.
+  static Stream wrap(const Device& device, std::uintptr_t native);
 
   /// Launches at once. Throws what is wrong with the call and what the driver refuses.
   template <class... P, class... A>
   void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
     detail::with_packed(
         kernel, dims,
-        [&](std::span<const detail::CallArgument> packed) {
-          detail::launch(device().state(), kernel.record(), dims, packed, state_.get());
+        [&](const std::shared_ptr<detail::KernelRecord>& record,
+            std::span<const detail::CallArgument> packed) {
+          detail::launch(device().state(), record, dims, packed, state_.get());
         },
         arguments...);
   }
@@ -74,6 +80,9 @@ class Stream {
   /// Later work of this stream comes after the point that `event` is now. For an event of another
   /// device the calling thread waits.
   void wait(const Event& event) const;
+
+  /// The API's own handle, for other libraries: a CUstream. 0 where there is none.
+  std::uintptr_t native() const;
 
   Device device() const;
   const std::shared_ptr<runtime::StreamState>& state() const noexcept { return state_; }

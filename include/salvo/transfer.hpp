@@ -273,7 +273,8 @@ struct DeviceMemory {
 
 namespace detail {
 DeviceMemory device_memory(const DevicePtr& device, const CallArgument& vector);
-}
+StoragePtr adopt_memory(const DevicePtr& device, std::uint64_t address, std::size_t bytes);
+}  // namespace detail
 
 /// Hands out a vector's device memory, current, when all work on the device is done (W24). From
 /// here on launches that touch the vector are not held. The device's copy counts as written: the
@@ -283,6 +284,21 @@ DeviceMemory device_memory(const DevicePtr& device, const CallArgument& vector);
 template <class T>
 DeviceMemory device_memory(const Device& device, const VectorView<T>& vector) {
   return detail::device_memory(device.state(), vector.argument());
+}
+
+/// A view of `count` elements that another library has in this device's memory, from `address` on:
+/// a CUDA device pointer of the same process, for one. The memory stays the other library's: it
+/// must outlive the view and the work on it, it is not moved to other devices, and launches that
+/// touch it are not held (W24). Work that was queued elsewhere is ordered by the caller, with
+/// `Stream::wrap` or by waiting. The device's copy counts as the newer one; after later writes
+/// from outside call `device_memory` before the host reads. Throws Errc::invalid_argument for an
+/// address that is no memory of this device, and Errc::unsupported on a backend without addresses.
+template <class T>
+VectorView<T> wrap_device_memory(const Device& device, std::uint64_t address, std::size_t count) {
+  static_assert(detail::is_element<T>,
+                "salvo: views hold scalars and records registered with salvo::Record");
+  if (count == 0) return {};
+  return {detail::adopt_memory(device.state(), address, count * sizeof(T)), 0, count};
 }
 
 }  // namespace salvo

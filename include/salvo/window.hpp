@@ -56,6 +56,8 @@ enum class Reason : std::uint8_t {
   not_element_wise,     // the consumer does more than its own element (W39)
   hazard,               // the two touch more of each other's bytes than an epilogue may (W46)
   unproved,             // each element once, and all that is written: not proved (W41, W42)
+  structure_of_arrays,  // launched on a SoaVector (W7)
+  compiling,            // the fused kernel is being built on another thread
 };
 std::string_view describe(Reason reason) noexcept;
 std::string_view name(Reason reason) noexcept;
@@ -80,6 +82,7 @@ struct WindowStats {
   std::uint64_t fused_groups = 0;  // groups issued as one launch
   std::uint64_t epilogue_merges = 0;
   std::uint64_t fallbacks = 0;  // fused launches that failed and were issued singly
+  std::uint64_t replays = 0;    // sequences of launches that came before, started as one
   std::uint64_t fused_cache_hits = 0;
   std::uint64_t fused_cache_misses = 0;
   // What a kernel's first launch on a device costs and a repeat skips (W71):
@@ -108,6 +111,11 @@ class Window {
   /// Whether launches on this backend are held, all switches taken together (W68).
   bool defers(std::string_view backend) const;
   bool epilogue_on(std::string_view backend) const;
+
+  /// Fused kernels that are not built yet are built on a thread of their own, and their launches
+  /// issued one by one until then; the results are the same bits. Off by default, unless
+  /// SALVO_BACKGROUND_COMPILE=1.
+  void set_background_compile(bool on);
 
   /// Issues what is held and makes the devices start; never waits (W22).
   void flush();
@@ -169,6 +177,9 @@ inline void set_planner(Planner planner) {
 }
 inline void set_limits(std::uint32_t groups, std::uint32_t members) {
   current().set_limits(groups, members);
+}
+inline void set_background_compile(bool on) {
+  current().set_background_compile(on);
 }
 inline bool defers(std::string_view backend) {
   return current().defers(backend);

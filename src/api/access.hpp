@@ -13,11 +13,13 @@ namespace salvo::api {
 /// A runtime's held work is always the launch window; only the runtime layer may not know it.
 /// Throws if the runtime was destroyed and only a copy of its window is left.
 inline window::LaunchWindow& window_of(const runtime::Core& core) {
+  if (core.is_inherited()) runtime::refuse_inherited();
   if (!core.held_work()) throw Error(Errc::no_device, "the runtime of this window is gone");
   return static_cast<window::LaunchWindow&>(*core.held_work());
 }
 
 inline window::LaunchWindow& window_of(const runtime::DeviceState& device) {
+  if (device.is_inherited()) runtime::refuse_inherited();
   if (!device.held_work())
     throw Error(Errc::no_device, "the runtime of " + device.id() + " is gone");
   return static_cast<window::LaunchWindow&>(*device.held_work());

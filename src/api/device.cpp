@@ -41,6 +41,7 @@ FloatProbe Device::float_probe() const {
 }
 
 void Device::synchronize() const {
+  if (state_->is_inherited()) runtime::refuse_inherited();
   std::exception_ptr failure;
   try {
     if (runtime::HeldWork* held = state_->held_work()) held->issue(*state_);
@@ -49,9 +50,13 @@ void Device::synchronize() const {
   }
   {
     const std::lock_guard issue(state_->issue_lock());
-    state_->streams().finish_all();
+    state_->finish_all();
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+void Device::on_scratch_drain(std::function<void()> reclaim) const {
+  state_->on_scratch_drain(std::move(reclaim));
 }
 
 namespace detail {
@@ -59,6 +64,7 @@ namespace detail {
 void launch(const std::shared_ptr<runtime::DeviceState>& device,
             const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
             std::span<const CallArgument> arguments, runtime::StreamState* stream) {
+  if (device->is_inherited()) runtime::refuse_inherited();
   auto* held = static_cast<window::LaunchWindow*>(device->held_work());
   if (!held) {
     Error::Details details;

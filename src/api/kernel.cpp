@@ -24,7 +24,7 @@ Contraction kernel_contraction(const KernelRecord& record) {
   return record.contraction;
 }
 std::shared_ptr<KernelRecord> with_contraction(const KernelRecord& record, Contraction mode) {
-  return std::make_shared<KernelRecord>(record.kernel, record.live, mode);
+  return record.in_mode(mode);
 }
 
 const std::string& kernel_name(const KernelRecord& record) {
@@ -34,7 +34,8 @@ std::string kernel_ir(const KernelRecord& record) {
   return ir::print(record.kernel);
 }
 std::string kernel_source(const KernelRecord& record, const std::string& target) {
-  return codegen::source(record.kernel, target);
+  const bool fuses = record.contraction == Contraction::fixed;
+  return codegen::source(fuses ? record.contracted() : record.kernel, target);
 }
 
 }  // namespace salvo::detail

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -38,19 +39,25 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
     auto built_in = backends::built_in(
         {.vulkan = {.batch = environment.vulkan_batch,
                     .validation = environment.vulkan_validation,
-                    .large_push_constants = environment.vulkan_large_push_constants}});
+                    .large_push_constants = environment.vulkan_large_push_constants},
+         .level_zero = {.in_order = environment.level_zero_in_order}});
     std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
   }
   auto joined = std::make_shared<Joined>(std::move(environment), std::move(backends), cache_folder);
   return {joined, &joined->core};
 }
 
-window::LaunchWindow* default_window = nullptr;
+runtime::Core* default_core = nullptr;
 
 /// W61: what is still held runs before the program ends; a failure has nobody to catch it.
 void issue_at_exit() {
-  window::LaunchWindow& launches = *default_window;
-  launches.exit();
+  if (default_core->is_inherited()) return;
+  api::window_of(*default_core).exit();
+  try {
+    default_core->end_trace();
+  } catch (const std::exception&) {
+    // A trace that is cut short is all that is left of it: nobody is there to be told.
+  }
   for (const Error& failure : window::take_pending()) {
     std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", failure.what());
   }
@@ -68,7 +75,7 @@ Runtime& Runtime::instance() {
   // Never destroyed: see the header.
   static Runtime* const runtime = [] {
     auto* made = new Runtime();
-    default_window = &api::window_of(*made->core_);
+    default_core = made->core_.get();
     std::atexit(issue_at_exit);
     return made;
   }();
@@ -83,7 +90,18 @@ Runtime::Runtime(RuntimeOptions options)
     : core_(make_core(options)), window_(core_), policy_(core_) {}
 
 Runtime::~Runtime() {
-  api::window_of(*core_).issue_from_destructor();
+  if (core_->is_inherited()) {
+    // Left as it is, for ever: the parent's threads and locks are in it (W61).
+    static_cast<void>(new std::shared_ptr<runtime::Core>(std::move(core_)));
+    return;
+  }
+  window::LaunchWindow& launches = api::window_of(*core_);
+  launches.issue_from_destructor();
+  try {
+    core_->end_trace();
+  } catch (...) {
+    launches.keep_failure(std::current_exception());
+  }
   core_->set_held_work(nullptr);
 }
 

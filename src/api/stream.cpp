@@ -39,6 +39,16 @@ Stream Stream::default_of(const Device& device) {
   return Stream(std::make_shared<runtime::StreamState>(device.state()));
 }
 
+Stream Stream::wrap(const Device& device, std::uintptr_t native) {
+  api::flushed(*device.state());
+  return Stream(runtime::StreamState::wrap(device.state(), native));
+}
+
+std::uintptr_t Stream::native() const {
+  api::flushed(*device().state());
+  return state_->queue().native();
+}
+
 Device Stream::device() const {
   return Device(state_->device());
 }
@@ -48,7 +58,7 @@ void Stream::synchronize() const {
   api::flushed(device);
   const std::lock_guard issue(device.issue_lock());
   device.streams().submit_all();  // the others run while this one is waited for
-  device.driver().finish(state_->queue());
+  device.finish(state_->queue());
 }
 
 void Stream::record(const Event& event) const {

@@ -68,6 +68,7 @@ void copy_on_device(runtime::StreamState& stream, const ByteRange& from, const B
     StreamWork target(stream, *to.storage, true);
     device.driver().copy(stream.queue(), buffer_of(to, device), to.first, buffer_of(from, device),
                          from.first, from.bytes);
+    if (covers(to)) to.storage->copy_on(device)->written_by = 0;
     source.end();
     target.end();
     to.storage->mark_device_newer();
@@ -153,6 +154,7 @@ void stage_to_device(runtime::StreamState& stream, const ByteRange& to, runtime:
     stream.use(*from);
     device.driver().write_async(stream.queue(), buffer_of(to, device), to.first, from->block(),
                                 from_first, to.bytes);
+    if (covers(to)) to.storage->copy_on(device)->written_by = 0;
     work.end();
     to.storage->mark_device_newer();
   });
@@ -215,7 +217,7 @@ DeviceMemory device_memory(const DevicePtr& device, const CallArgument& vector) 
   api::window_of(*device).mark_escaped(*device, *vector.storage);
   DeviceMemory memory;
   api::flushed(*device).transfer(*device, {&vector, 1}, [&] {
-    device->streams().finish_all();
+    device->finish_all();
     const runtime::Buffer& buffer = vector.storage->copy_on(*device)->buffer;
     memory.handle = buffer.handle;
     memory.address = buffer.address ? buffer.address + vector.byte_offset : 0;
@@ -223,6 +225,11 @@ DeviceMemory device_memory(const DevicePtr& device, const CallArgument& vector) 
     vector.storage->mark_device_newer();
   });
   return memory;
+}
+
+StoragePtr adopt_memory(const DevicePtr& device, std::uint64_t address, std::size_t bytes) {
+  api::flushed(*device);
+  return StoragePtr(new runtime::Storage(device, device->driver().adopt(address, bytes)));
 }
 
 }  // namespace detail

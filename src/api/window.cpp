@@ -53,6 +53,11 @@ void Window::set_limits(std::uint32_t groups, std::uint32_t members) {
   flush_then(launches, [&] { launches.settings().set_limits(groups, members); });
 }
 
+void Window::set_background_compile(bool on) {
+  auto& launches = api::window_of(*core_);
+  flush_then(launches, [&] { launches.settings().set_background_compile(on); });
+}
+
 bool Window::defers(std::string_view backend) const {
   runtime::check_backend_name(backend);
   return api::window_of(*core_).settings().defers(backend);
@@ -83,6 +88,7 @@ WindowStats Window::stats() const {
   stats.fused_groups = counters.fused_groups;
   stats.epilogue_merges = counters.epilogue_merges;
   stats.fallbacks = counters.fallbacks;
+  stats.replays = counters.replays;
   stats.fused_cache_hits = counters.cache_hits;
   stats.fused_cache_misses = counters.cache_misses;
   for (const auto& device : core_->devices()) {

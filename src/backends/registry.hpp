@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/level_zero/level_zero_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
 #include "runtime/backend.hpp"
 
@@ -13,6 +14,7 @@ namespace salvo::backends {
 /// What the environment chooses of backends.
 struct Settings {
   vulkan::Settings vulkan;
+  level_zero::Settings level_zero{};
 };
 
 /// Fresh, unopened backends. Nothing is loaded until one is opened.

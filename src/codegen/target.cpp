@@ -34,6 +34,13 @@ std::string ptx_source(const ir::Kernel& kernel) {
 std::string spirv_text(const ir::Kernel& kernel) {
   return spirv::disassemble(spirv::emit(kernel, {}).words);
 }
+std::string kernel_spirv_text(const ir::Kernel& kernel) {
+  spirv::Options options;
+  options.flavour = spirv::Flavour::kernel;
+  options.fma_rounds_once = true;
+  options.exact_divide_sqrt = true;
+  return spirv::disassemble(spirv::emit(kernel, options).words);
+}
 
 constexpr std::array kTargets{
     Target{"CUDA/PTX", ptx_source},
@@ -41,6 +48,7 @@ constexpr std::array kTargets{
     Target{"HIP", c_source<c_family::hip_dialect>},
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
     Target{"Vulkan", spirv_text},
+    Target{"LevelZero", kernel_spirv_text},
 };
 
 }  // namespace

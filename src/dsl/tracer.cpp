@@ -341,6 +341,47 @@ void mark_no_fuse() {
   tracer().builder.kernel().no_fuse = true;
 }
 
+namespace {
+
+/// A node for user code with `arguments`; at most four of them are values.
+ir::Node user_node(Op op, const std::shared_ptr<ir::UserCode>& code,
+                   const std::vector<UserArgument>& arguments) {
+  auto& one = tracer();
+  ir::Kernel& kernel = one.builder.kernel();
+  ir::Node node;
+  node.op = op;
+  node.index = static_cast<std::uint32_t>(kernel.user_calls.size());
+  ir::UserCall call{code, {}};
+  for (const UserArgument& argument : arguments) {
+    call.arguments.push_back(argument.value == ir::kNoValue ? argument.memory : ir::kNone);
+    if (argument.value == ir::kNoValue) continue;
+    if (node.operand_count == node.operands.size()) {
+      one.fail(fmt::format("'{}' takes more than {} values", code->name(), node.operands.size()));
+    }
+    node.operands[node.operand_count++] = argument.value;
+  }
+  kernel.user_calls.push_back(std::move(call));
+  return node;
+}
+
+}  // namespace
+
+ValueId emit_intrinsic(const std::shared_ptr<ir::UserCode>& code, ir::Scalar result,
+                       std::initializer_list<ValueId> operands, const std::source_location& where) {
+  tracer().at(where);
+  std::vector<UserArgument> arguments;
+  for (const ValueId operand : operands) arguments.push_back({.value = operand});
+  ir::Node node = user_node(Op::Intrinsic, code, arguments);
+  node.type = result;
+  return tracer().builder.append(std::move(node));
+}
+
+void emit_native(const std::shared_ptr<ir::UserCode>& code,
+                 const std::vector<UserArgument>& arguments, const std::source_location& where) {
+  tracer().at(where);
+  tracer().builder.append(user_node(Op::Native, code, arguments));
+}
+
 std::uint32_t declare_span(const ElementInfo& element, bool read_only) {
   ir::Builder& builder = tracer().builder;
   return builder.span_parameter(fmt::format("arg{}", builder.kernel().parameters.size()),

@@ -23,15 +23,6 @@ using ir::Scalar;
 using ir::ValueId;
 using passes::Cloner;
 
-/// Whether a value is the global thread id, in some integer type that holds it.
-bool is_global_id(const ir::Kernel& kernel, ValueId id) {
-  const Node& node = kernel.node(id);
-  if (node.op == Op::GlobalIdx) return node.axis == 0;
-  const bool holds =
-      node.type == Scalar::I64 || node.type == Scalar::U32 || node.type == Scalar::U64;
-  return node.op == Op::Cast && holds && is_global_id(kernel, node.operands[0]);
-}
-
 template <class F>
 bool any_node(const ir::Kernel& kernel, F&& holds) {
   return std::ranges::any_of(kernel.blocks, [&](const ir::Block& block) {
@@ -55,6 +46,9 @@ class Judge {
   void run() {
     if (pair_.producer.no_fuse || pair_.consumer.no_fuse) {
       return refuse(Reason::no_fuse, "");
+    }
+    if (producer_.has_native_code || consumer_.has_native_code) {
+      return refuse(Reason::native_code, "");
     }
     if (const auto words = consumer_refusal(pair_.consumer); !words.empty()) {
       return refuse(Reason::not_element_wise, words);
@@ -320,6 +314,8 @@ std::string_view consumer_refusal(const ir::Kernel& kernel) {
   if (has.has_atomic) return "it has an atomic operation";
   if (has.has_shared || has.has_local_array) return "it has a shared or local array";
   if (has.has_warp_operation) return "it has a warp operation";
+  if (has.has_native_code) return "it has native code";
+  if (has.has_impure_intrinsic) return "it has an impure intrinsic";
   if (any_node(kernel, [](const Node& node) {
         return (ir::is_position(node.op) && !(node.op == Op::GlobalIdx && node.axis == 0)) ||
                node.op == Op::WarpSize;

@@ -123,10 +123,32 @@ class Fuser {
       }
       return slot;
     }
-    // Bisection with a fixed number of steps. Invariant: first_block[slot] <= block.
+    // Members are mostly of one size: then a division finds the slot, and two reads of the table
+    // confirm it. Otherwise bisection, each step of which waits for a read.
     const std::uint32_t low = builder_.variable("slot", Scalar::I32);
-    builder_.var_set(low, builder_.constant_i32(0));
     const ValueId last = builder_.constant_i32(static_cast<std::int32_t>(member.slots - 1));
+    const ValueId size = builder_.param(member.block_count, builder_.constant_i32(0));
+    const ValueId quotient = builder_.op(
+        Op::Div, {builder_.cast(Scalar::U32, block_), builder_.cast(Scalar::U32, size)});
+    const ValueId guess = builder_.op(Op::Min, {builder_.cast(Scalar::I32, quotient), last});
+    const ValueId start = builder_.param(member.first_block, guess);
+    const ValueId inside =
+        builder_.op(Op::And, {builder_.op(Op::Ge, {block_, start}),
+                              builder_.op(Op::Lt, {builder_.op(Op::Sub, {block_, start}),
+                                                   builder_.param(member.block_count, guess)})});
+    builder_.var_set(low, guess);
+    const ir::BlockId found = builder_.open();
+    builder_.close();
+    const ir::BlockId search = builder_.open();
+    bisect(member, low, last);
+    builder_.close();
+    builder_.if_(inside, found, search);
+    return builder_.var_get(low);
+  }
+
+  /// A fixed number of steps. Invariant: first_block[low] <= block.
+  void bisect(const Member& member, std::uint32_t low, ValueId last) {
+    builder_.var_set(low, builder_.constant_i32(0));
     for (std::uint32_t step = std::bit_ceil(member.slots) / 2; step > 0; step /= 2) {
       const ValueId from = builder_.var_get(low);
       const ValueId wanted =
@@ -136,7 +158,6 @@ class Fuser {
           builder_.op(Op::Ge, {block_, builder_.param(member.first_block, probe)});
       builder_.var_set(low, builder_.op(Op::Select, {begun, probe, from}));
     }
-    return builder_.var_get(low);
   }
 
   void place(const Member& member) {
@@ -168,6 +189,8 @@ class Fuser {
 
 Reason horizontal_refusal(const ir::Kernel& kernel, const passes::Summary& summary) {
   if (kernel.no_fuse) return Reason::no_fuse;
+  if (summary.has_native_code) return Reason::native_code;
+  if (summary.has_user_intrinsic) return Reason::user_intrinsic;
   if (summary.has_dynamic_shared) return Reason::shared_size;
   if (summary.reads_grid_dim_x) return Reason::reads_grid_dim;
   // Until a backend pins its subgroup size, a warp operation's partners may differ (W32).

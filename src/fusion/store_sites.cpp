@@ -128,6 +128,14 @@ std::vector<bool> launch_values(const ir::Kernel& kernel) {
   return known;
 }
 
+bool is_global_id(const ir::Kernel& kernel, ValueId id) {
+  const Node& node = kernel.node(id);
+  if (node.op == Op::GlobalIdx) return node.axis == 0;
+  const bool holds =
+      node.type == ir::Scalar::I64 || node.type == ir::Scalar::U32 || node.type == ir::Scalar::U64;
+  return node.op == Op::Cast && holds && is_global_id(kernel, node.operands[0]);
+}
+
 std::vector<StoreSite> find_store_sites(const ir::Kernel& kernel,
                                         const std::vector<bool>& memories) {
   return Finder(kernel, memories).run();

@@ -29,6 +29,9 @@ struct StoreSite {
   bool known_index = true;
 };
 
+/// Whether a value is the global thread id along x, in some integer type that holds it.
+bool is_global_id(const ir::Kernel& kernel, ir::ValueId id);
+
 /// All stores to memories marked in `memories`, in program order. A step that depends on data is
 /// left out and the site marked: what remains of its path still holds wherever it stores.
 std::vector<StoreSite> find_store_sites(const ir::Kernel& kernel,

@@ -89,6 +89,13 @@ void add(Sequence& to, const Block& block) {
   for (ValueId node : block.nodes) to.number(node);
 }
 
+/// By identity: two pieces of code are the same when they are one object.
+void add(Sequence& to, const UserCall& call) {
+  to.number(call.code->serial());
+  to.count(call.arguments.size());
+  for (MemoryId memory : call.arguments) to.number(memory);
+}
+
 template <typename Item>
 void add_all(Sequence& to, const std::vector<Item>& items) {
   to.count(items.size());
@@ -117,6 +124,7 @@ Digest hash(const Kernel& kernel) {
   add_all(sequence, kernel.blocks);
   sequence.number(kernel.body);
   sequence.number(kernel.no_fuse);
+  if (!kernel.user_calls.empty()) add_all(sequence, kernel.user_calls);
   return hash_bytes(sequence.bytes().data(), sequence.bytes().size());
 }
 

@@ -132,8 +132,10 @@ constexpr std::string_view kOps[] = {
     "warp_add",
     "warp_min",
     "warp_max",
+    "intrinsic",
+    "native",
 };
-static_assert(std::size(kOps) == static_cast<std::size_t>(Op::WarpMax) + 1);
+static_assert(std::size(kOps) == static_cast<std::size_t>(Op::Native) + 1);
 
 bool between(Op op, Op first, Op last) noexcept {
   return op >= first && op <= last;
@@ -195,7 +197,10 @@ bool is_control(Op op) noexcept {
 }
 bool is_statement(Op op) noexcept {
   return op == Op::Store || op == Op::VarSet || is_control(op) || op == Op::Barrier ||
-         op == Op::Fence;
+         op == Op::Fence || op == Op::Native;
+}
+bool is_user_code(Op op) noexcept {
+  return op == Op::Intrinsic || op == Op::Native;
 }
 
 int operands_without_slot(Op op) noexcept {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/user_code.hpp"
 #include "salvo/ir.hpp"
 
 namespace salvo::ir {
@@ -80,13 +81,20 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
+/// A use of code that the program brings.
+struct UserCall {
+  std::shared_ptr<const UserCode> code;
+  /// In the order of the call: a span's memory, or kNone for the node's next operand.
+  std::vector<MemoryId> arguments;
+};
+
 struct Node {
   Op op = Op::Constant;
   Scalar type = Scalar::I32;  // of the result; I32 and unused for statements
   std::uint8_t axis = 0;      // positions: 0 x, 1 y, 2 z; Fence: scope
   std::uint8_t operand_count = 0;
   std::array<ValueId, 4> operands{kNoValue, kNoValue, kNoValue, kNoValue};
-  std::uint32_t index = kNone;  // Param: parameter; VarGet/VarSet: variable
+  std::uint32_t index = kNone;  // Param: parameter; VarGet/VarSet: variable; user code: call
   MemoryId memory = kNone;      // Load, Store, atomics, Length
   std::uint32_t field = 0;      // leaf of the element
   std::uint64_t literal = 0;    // Constant: bits; For: direction; loops: see unroll
@@ -115,6 +123,7 @@ struct Kernel {
   std::vector<Node> nodes;
   std::vector<Block> blocks;
   std::vector<Location> locations;
+  std::vector<UserCall> user_calls;
   BlockId body = kNone;
   bool no_fuse = false;  // asked for by the author (W30)
 
@@ -140,6 +149,7 @@ bool is_atomic(Op op) noexcept;
 bool is_warp(Op op) noexcept;     // Shuffle .. WarpMax
 bool is_control(Op op) noexcept;  // If, For, While, Switch, Break, Continue, Return
 bool is_comparison(Op op) noexcept;
-bool is_math(Op op) noexcept;  // Sqrt .. IsInf
+bool is_math(Op op) noexcept;       // Sqrt .. IsInf
+bool is_user_code(Op op) noexcept;  // Intrinsic, Native
 
 }  // namespace salvo::ir

@@ -166,6 +166,9 @@ class Printer {
       case Op::VarSet:
         put(" {}", variable(node.index));
         break;
+      case Op::Intrinsic:
+      case Op::Native:
+        return user_code(node);
       case Op::For:
         put("{}", node.literal == 0 ? "" : " down");
         break;
@@ -198,6 +201,17 @@ class Printer {
       }
     }
     operands(node, 1, plain);
+  }
+
+  void user_code(const Node& node) {
+    if (node.index >= kernel_.user_calls.size()) return put(" ?{}", node.index);
+    const UserCall& call = kernel_.user_calls[node.index];
+    put(" {}", call.code->name());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+      const bool is_value = call.arguments[i] == kNone;
+      put("{} {}", i == 0 ? "" : ",", is_value ? operand(node, next++) : memory(call.arguments[i]));
+    }
   }
 
   void slot(const Node& node, std::size_t position) {

@@ -306,6 +306,9 @@ class Verifier {
         expect(node, 0, is_number, "a number");
         expect_integer(node, 1);
         return expect_result(node, type_of(node, 0));
+      case Op::Intrinsic:
+      case Op::Native:
+        return user_code(node);
       case Op::Ballot:
         if (!count(node, 1)) return;
         expect(node, 0, Scalar::Bool);
@@ -313,6 +316,26 @@ class Verifier {
       default:
         return control(node);
     }
+  }
+
+  void user_code(const Node& node) {
+    if (node.index >= kernel_.user_calls.size()) {
+      problem(current_, "names user call {} of {}", node.index, kernel_.user_calls.size());
+      return;
+    }
+    const UserCall& call = kernel_.user_calls[node.index];
+    std::size_t values = 0;
+    for (MemoryId memory : call.arguments) {
+      if (memory == kNone) {
+        ++values;
+      } else if (node.op == Op::Intrinsic) {
+        problem(current_, "of '{}' takes memory, and only values may be", call.code->name());
+      } else if (memory >= kernel_.memories.size() ||
+                 kernel_.memories[memory].space != Space::Global) {
+        problem(current_, "of '{}' takes memory that is no span", call.code->name());
+      }
+    }
+    count(node, values);
   }
 
   void position(const Node& node) {

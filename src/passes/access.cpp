@@ -40,12 +40,22 @@ void add_access(Summary& to, const ir::Kernel& kernel, const ir::Node& node) {
   access.atomics |= atomic;
 }
 
+void add_user_code(Summary& to, const ir::Kernel& kernel, const ir::Node& node) {
+  const ir::UserCode& code = *kernel.user_calls[node.index].code;
+  to.has_native_code |= node.op == Op::Native;
+  to.has_user_intrinsic |= node.op == Op::Intrinsic;
+  to.has_impure_intrinsic |= node.op == Op::Intrinsic && !code.is_pure();
+  to.has_warp_operation |= code.convergence() == ir::Convergence::warp;
+  to.has_barrier |= code.convergence() == ir::Convergence::block;
+}
+
 void add_node(Summary& to, const ir::Kernel& kernel, const ir::Node& node) {
   // A target without 64-bit integers has 32-bit lengths: asking for one needs nothing.
   if (!is_statement(node.op) && node.op != Op::Length) needs_type(to, node.type);
   if (node.op == Op::Load || node.op == Op::Store || is_atomic(node.op)) {
     add_access(to, kernel, node);
   }
+  if (ir::is_user_code(node.op)) add_user_code(to, kernel, node);
   to.has_barrier |= node.op == Op::Barrier;
   to.has_fence |= node.op == Op::Fence;
   to.has_warp_operation |= is_warp(node.op);
@@ -66,6 +76,10 @@ Summary summarize(const ir::Kernel& kernel) {
   for (const ir::Memory& memory : kernel.memories) add_memory(summary, memory);
   for (const ir::Block& block : kernel.blocks) {
     for (ir::ValueId id : block.nodes) add_node(summary, kernel, kernel.node(id));
+  }
+  for (std::size_t p = 0; p < kernel.parameters.size() && summary.has_native_code; ++p) {
+    if (!kernel.parameters[p].is_span) continue;
+    summary.parameters[p].reads = summary.parameters[p].writes = true;
   }
   return summary;
 }

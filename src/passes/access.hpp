@@ -30,6 +30,9 @@ struct Summary {
   bool reads_grid_dim_x = false;  // W30
   bool has_loop = false;
   bool has_return = false;
+  bool has_user_intrinsic = false;    // W28
+  bool has_impure_intrinsic = false;  // W39
+  bool has_native_code = false;       // W30; every span then counts as read and written (W8)
   // Features a device must have (K1, K8).
   bool needs_fp64 = false;
   bool needs_fp16 = false;

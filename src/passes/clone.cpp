@@ -27,7 +27,8 @@ Cloner::Cloner(const ir::Kernel& from, ir::Builder& to)
       from_(from),
       to_(to),
       values_(from.nodes.size(), kNoValue),
-      locations_(from.locations.size(), kNone) {}
+      locations_(from.locations.size(), kNone),
+      user_calls_(from.user_calls.size(), kNone) {}
 
 void Cloner::block(ir::BlockId block) {
   for (ir::ValueId id : from_.block(block).nodes) node(id);
@@ -68,6 +69,7 @@ ir::ValueId Cloner::node(ir::ValueId id) {
   }
   if (copy.op == Op::Param) copy.index = mapped(parameters, copy.index);
   if (copy.op == Op::VarGet || copy.op == Op::VarSet) copy.index = variable(copy.index);
+  if (ir::is_user_code(copy.op)) copy.index = user_call(copy.index);
 
   // The node goes before its blocks, so that a ForIndex in them finds its For.
   const ir::ValueId made = values_[id] = to_.append(std::move(copy));
@@ -88,6 +90,19 @@ std::uint32_t Cloner::variable(std::uint32_t id) {
     variables[id] = to_.variable(from_.variables[id].name, from_.variables[id].type);
   }
   return variables[id];
+}
+
+std::uint32_t Cloner::user_call(std::uint32_t id) {
+  if (user_calls_[id] == kNone) {
+    ir::UserCall call = from_.user_calls[id];
+    for (ir::MemoryId& memory : call.arguments) {
+      if (memory != kNone) memory = mapped(memories, memory);
+    }
+    std::vector<ir::UserCall>& calls = to_.kernel().user_calls;
+    user_calls_[id] = static_cast<std::uint32_t>(calls.size());
+    calls.push_back(std::move(call));
+  }
+  return user_calls_[id];
 }
 
 ir::Kernel copy(const ir::Kernel& kernel, const Cloner::Replace& replace) {

@@ -39,11 +39,13 @@ class Cloner {
  private:
   void locate(ir::LocationId location);
   std::uint32_t variable(std::uint32_t id);
+  std::uint32_t user_call(std::uint32_t id);
 
   const ir::Kernel& from_;
   ir::Builder& to_;
   std::vector<ir::ValueId> values_;
   std::vector<ir::LocationId> locations_;
+  std::vector<std::uint32_t> user_calls_;
 };
 
 /// The same kernel with nodes, blocks and locations in program order and nothing that no block

@@ -109,6 +109,7 @@ class Analysis {
     levels_[id] = ir::is_statement(node.op) ? here.level : value(node, here);
     if (node.op == Op::Barrier && here.level > Level::Block) report(id, here.cause);
     if (ir::is_warp(node.op) && here.level > Level::Warp) report(id, here.cause);
+    if (ir::is_user_code(node.op) && here.level > together(node)) report(id, here.cause);
     switch (node.op) {
       case Op::VarSet:
         flow_.variables[node.index] = levels_[node.operands[0]];
@@ -125,6 +126,18 @@ class Analysis {
         return jump(node.op, {here.level, id});
       default:
         return;
+    }
+  }
+
+  // Who must reach user code together.
+  Level together(const ir::Node& node) const {
+    switch (kernel_.user_calls[node.index].code->convergence()) {
+      case ir::Convergence::block:
+        return Level::Block;
+      case ir::Convergence::warp:
+        return Level::Warp;
+      default:
+        return Level::Thread;
     }
   }
 
@@ -155,6 +168,10 @@ class Analysis {
         const bool local = kernel_.memories[node.memory].space == ir::Space::Local;
         return local ? Level::Thread : of_operands(node);
       }
+      case Op::Intrinsic:
+        return kernel_.user_calls[node.index].code->is_pure() && together(node) == Level::Thread
+                   ? of_operands(node)
+                   : Level::Thread;
       case Op::VarGet:
         return flow_.variables[node.index];
       case Op::ForIndex:

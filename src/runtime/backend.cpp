@@ -17,6 +17,10 @@ namespace {
 
 }  // namespace
 
+bool DeviceDriver::replay(Queue&, std::span<const LaunchCommand>) {
+  return false;
+}
+
 std::unique_ptr<Queue> DeviceDriver::make_queue(int) {
   lacking(*this, "create a stream");
 }
@@ -53,6 +57,15 @@ void DeviceDriver::write_async(Queue&, Buffer, std::size_t, const HostBlock&, st
 void DeviceDriver::read_async(Queue&, const HostBlock&, std::size_t, Buffer, std::size_t,
                               std::size_t) {
   lacking(*this, "copy asynchronously");
+}
+bool DeviceDriver::copy_from(Queue&, Buffer, DeviceDriver&, Queue&, Buffer, std::size_t) {
+  return false;
+}
+Buffer DeviceDriver::adopt(std::uint64_t, std::size_t) {
+  lacking(*this, "use another library's memory");
+}
+std::unique_ptr<Queue> DeviceDriver::adopt_queue(std::uintptr_t) {
+  lacking(*this, "use another library's stream");
 }
 std::unique_ptr<Executable> DeviceDriver::build_source(const UserSource&) {
   lacking(*this, "compile user source");

@@ -20,10 +20,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/hash.hpp"
 #include "ir/kernel.hpp"
+#include "runtime/call_counts.hpp"
 #include "salvo/error.hpp"
 #include "salvo/properties.hpp"
 
@@ -47,6 +49,9 @@ struct Argument {
   std::uint64_t length = 0;         // span: elements
   std::uint64_t bits = 0;           // scalar: its bytes, zero-extended, in the parameter's own type
   Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
+  /// So many consecutive slots of a table, all with this value; those of a parameter whose touch is
+  /// `none` need no value. More than 1 only for a driver that takes them.
+  std::uint32_t repeats = 1;
 };
 
 using Dim3 = std::array<std::uint32_t, 3>;
@@ -57,6 +62,15 @@ struct LaunchShape {
   std::uint32_t dynamic_shared_bytes = 0;
   /// Names this launch in failures that the API reports later (W77, W81).
   std::uint64_t ticket = 0;
+};
+
+class Executable;
+
+/// A launch that is one of a sequence.
+struct LaunchCommand {
+  Executable* executable = nullptr;
+  const LaunchShape* shape = nullptr;
+  std::span<const Argument> arguments;
 };
 
 /// What the device compiler is handed: text or binary made from IR, without any device present.
@@ -106,12 +120,20 @@ class Executable {
   virtual std::optional<std::vector<SourceParameter>> source_parameters() const {
     return std::nullopt;
   }
+  /// The kernel's name, for messages and measurements; set by who had it built.
+  const std::string& name() const noexcept { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+ private:
+  std::string name_;
 };
 
 /// An ordered stream of work of a device. Destroyed when its work is done.
 class Queue {
  public:
   virtual ~Queue() = default;
+  /// The API's own: a CUstream, for one; 0 where there is none to hand out.
+  virtual std::uintptr_t native() const noexcept { return 0; }
 };
 
 /// A point in a queue's work, to wait for or to time. May be recorded again, or destroyed, while a
@@ -164,6 +186,14 @@ class DeviceDriver {
   virtual Queue& queue() noexcept = 0;
   virtual void launch(Queue& queue, Executable& executable, const LaunchShape& shape,
                       std::span<const Argument> arguments) = 0;
+  /// Whether `launch` takes arguments that stand for several slots: a large table is mostly unused
+  /// ones.
+  virtual bool takes_repeats() const noexcept { return false; }
+  /// As many `launch` calls in order, in fewer driver calls if the sequence came before: starts all
+  /// of them, or none and returns false.
+  virtual bool replay(Queue& queue, std::span<const LaunchCommand> commands);
+  /// Sequences shorter than this are not worth `replay`; 0 if none is.
+  virtual std::size_t shortest_replay() const noexcept { return 0; }
   /// `source` may be reused when the call returns (W14).
   virtual void write(Queue& queue, Buffer to, std::size_t offset, const void* source,
                      std::size_t bytes) = 0;
@@ -206,9 +236,24 @@ class DeviceDriver {
   virtual void read_async(Queue& queue, const HostBlock& to, std::size_t to_offset, Buffer from,
                           std::size_t offset, std::size_t bytes);
 
+  /// Copies a buffer of `source`, another device, without the host: after what `source_queue` holds
+  /// and before what it gets later; `queue` is this device's. False if the two have no such way,
+  /// which the default says. The issue locks of both are held.
+  virtual bool copy_from(Queue& queue, Buffer to, DeviceDriver& source, Queue& source_queue,
+                         Buffer from, std::size_t bytes);
+
+  // Other libraries in the process. What is adopted stays theirs, is never released here, and
+  // outlives its use. Throws Errc::invalid_argument for an address of no memory of this device.
+  virtual Buffer adopt(std::uint64_t address, std::size_t bytes);
+  virtual std::unique_ptr<Queue> adopt_queue(std::uintptr_t native);
+
   /// Compiles what the user wrote. Arguments of its launches are passed as they are: spans as the
   /// language's pointer, scalars by value.
   virtual std::unique_ptr<Executable> build_source(const UserSource& source);
+
+  /// How often each function of the driver was called by the process; empty where there is no
+  /// driver. Tests show by it what a launch does not ask twice (P3).
+  virtual CallCounts driver_calls() const { return {}; }
 };
 
 /// Why a backend cannot be used: the paths tried and the driver's words.

@@ -51,6 +51,7 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
     disk_cache_ = std::make_shared<DiskCache>(std::filesystem::absolute(cache_folder),
                                               environment_.cache_bytes);
   }
+  if (!environment_.trace.empty()) trace_ = std::make_shared<Trace>(environment_.trace);
   std::ranges::stable_sort(backends, {}, [](const auto& one) { return rank(one->name()); });
   for (auto& owned : backends) {
     const std::shared_ptr<Backend> backend = std::move(owned);
@@ -60,10 +61,16 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
     } else {
       std::uint32_t number = 0;
       for (auto& driver : open(*backend, info)) {
-        devices_.push_back(std::make_shared<DeviceState>(
+        auto state = std::make_unique<DeviceState>(
             backend, std::move(driver), fmt::format("{}:{}", info.name, number++),
             static_cast<std::uint32_t>(devices_.size()),
-            environment_.disk_cache ? disk_cache_ : nullptr));
+            environment_.disk_cache ? disk_cache_ : nullptr, trace_);
+        // After a fork the driver is left alone: taking it down could wait for threads that are
+        // the parent's (W61).
+        devices_.push_back(std::shared_ptr<DeviceState>(state.release(), [](DeviceState* one) {
+          if (!one->is_inherited()) delete one;
+        }));
+        devices_.back()->set_scratch_drain(environment_.scratch_drain);
       }
     }
     infos_.push_back(std::move(info));
@@ -72,6 +79,17 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
 
 Core::~Core() {
   set_held_work(nullptr);
+}
+
+void Core::end_trace() {
+  if (!trace_) return;
+  for (const auto& device : devices_) {
+    const std::lock_guard issue(device->issue_lock());
+    device->settle_times();
+  }
+  if (!trace_->close()) {
+    throw Error(Errc::io, fmt::format("the trace {} is not complete", environment_.trace));
+  }
 }
 
 void Core::set_held_work(HeldWork* work) noexcept {

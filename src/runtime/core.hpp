@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,9 @@
 #include "runtime/device_state.hpp"
 #include "runtime/disk_cache.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/fork.hpp"
 #include "runtime/held_work.hpp"
+#include "runtime/trace.hpp"
 #include "salvo/runtime.hpp"
 
 namespace salvo::runtime {
@@ -30,6 +33,14 @@ class Core {
   /// Null if there is no place for one. Devices use it only if the environment lets them.
   DiskCache* disk_cache() const noexcept { return disk_cache_.get(); }
 
+  /// Made before this process was forked (W61).
+  bool is_inherited() const noexcept { return fork_count() != made_in_; }
+
+  /// Null while there is none (W70).
+  Trace* trace() const noexcept { return trace_.get(); }
+  /// Notes what the devices did so far, and ends the file. Throws Errc::io if it is not complete.
+  void end_trace();
+
   std::shared_ptr<DeviceState> best() const;
   std::shared_ptr<DeviceState> get(std::string_view id) const;
   std::vector<std::shared_ptr<DeviceState>> by_backend(std::string_view backend) const;
@@ -39,8 +50,10 @@ class Core {
   HeldWork* held_work() const noexcept { return held_work_; }
 
  private:
+  const std::uint32_t made_in_ = fork_count();
   Environment environment_;
   std::shared_ptr<DiskCache> disk_cache_;
+  std::shared_ptr<Trace> trace_;
   std::vector<BackendInfo> infos_;
   std::vector<std::shared_ptr<DeviceState>> devices_;
   HeldWork* held_work_ = nullptr;

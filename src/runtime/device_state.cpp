@@ -3,6 +3,9 @@
 #include "runtime/device_state.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 #include "runtime/backend_names.hpp"
@@ -21,9 +24,11 @@ std::uint32_t next_serial() noexcept {
 
 DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<DeviceDriver> driver,
                          std::string id, std::uint32_t ordinal,
-                         std::shared_ptr<DiskCache> disk_cache)
+                         std::shared_ptr<DiskCache> disk_cache, std::shared_ptr<Trace> trace)
     : backend_(std::move(backend)),
       driver_(std::move(driver)),
+      trace_(std::move(trace)),
+      watched_driver_(driver_.get()),
       properties_(driver_->properties()),
       id_(std::move(id)),
       backend_name_(backend_->name()),
@@ -33,7 +38,11 @@ DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<Devic
       serial_(next_serial()),
       pool_(*driver_),
       streams_(*driver_),
-      disk_cache_(std::move(disk_cache)) {}
+      disk_cache_(std::move(disk_cache)) {
+  if (!trace_) return;
+  watched_ = std::make_unique<WatchedDriver>(*driver_, id_, trace_);
+  watched_driver_ = watched_.get();
+}
 
 DeviceState::~DeviceState() {
   try {
@@ -64,9 +73,53 @@ std::string_view bytes_of(const std::uint64_t& value) noexcept {
 
 }  // namespace
 
+void DeviceState::read(void* target, Buffer from, std::size_t offset, std::size_t bytes) {
+  Queue& queue = driver().queue();
+  try {
+    driver().read(queue, target, from, offset, bytes);
+  } catch (const Error& failure) {
+    throw launches_.blame(failure, &queue);
+  }
+  launches_.done(&queue);
+}
+
+void DeviceState::finish(Queue& queue) {
+  try {
+    driver().finish(queue);
+  } catch (const Error& failure) {
+    throw launches_.blame(failure, &queue);
+  }
+  launches_.done(&queue);
+}
+
+void DeviceState::finish_all() {
+  try {
+    streams_.finish_all();
+  } catch (const Error& failure) {
+    throw launches_.blame(failure, nullptr);
+  }
+  launches_.done(nullptr);
+}
+
+void DeviceState::start_timing(std::shared_ptr<LaunchTimes> times) {
+  if (!watched_) watched_ = std::make_unique<WatchedDriver>(*driver_, id_, nullptr);
+  watched_->add(std::move(times));
+  watched_driver_ = watched_.get();
+}
+
+void DeviceState::stop_timing(const LaunchTimes& times) {
+  watched_->remove(times);
+  // Threads that build may still be inside it, so it stays.
+  if (!trace_ && !watched_->is_timing()) watched_driver_ = driver_.get();
+}
+
+void DeviceState::settle_times() {
+  if (watched_) watched_->settle();
+}
+
 Program DeviceState::translate(const ir::Kernel& kernel, const TranslateOptions& options) {
   raise(first_launch_counts_.sources_generated);
-  return driver_->translate(kernel, options);
+  return driver().translate(kernel, options);
 }
 
 CacheKey DeviceState::disk_key(const Program& program, const TranslateOptions& options) {
@@ -88,11 +141,16 @@ CacheKey DeviceState::disk_key(const Program& program, const TranslateOptions& o
 std::unique_ptr<Executable> DeviceState::load_or_build(const ir::Kernel& kernel,
                                                        const Program& program,
                                                        const TranslateOptions& options) {
-  if (!disk_cache_) return driver_->build(kernel, program, {});
+  const auto build = [&](std::span<const std::byte> cached) {
+    auto made = driver().build(kernel, program, cached);
+    made->set_name(kernel.name);
+    return made;
+  };
+  if (!disk_cache_) return build({});
   const CacheKey key = disk_key(program, options);
   if (const DiskCache::Found cached = disk_cache_->find(key); cached.result == CacheLookup::found) {
     try {
-      auto loaded = driver_->build(kernel, program, cached.binary);
+      auto loaded = build(cached.binary);
       disk_cache_->accept(key);
       return loaded;
     } catch (const Error&) {
@@ -100,7 +158,7 @@ std::unique_ptr<Executable> DeviceState::load_or_build(const ir::Kernel& kernel,
       disk_cache_->refuse(key);
     }
   }
-  auto built = driver_->build(kernel, program, {});
+  auto built = build({});
   try {
     disk_cache_->store(key, built->binary());
   } catch (const Error&) {
@@ -112,18 +170,31 @@ std::unique_ptr<Executable> DeviceState::load_or_build(const ir::Kernel& kernel,
 Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& digest,
                                     const TranslateOptions& options, const Program* program) {
   raise(first_launch_counts_.compile_cache_keys);
-  const std::lock_guard lock(build_lock_);
+  std::unique_lock lock(build_lock_);
   Built& built = built_[{digest, options.device_contraction, options.may_alias}];
+  built_one_.wait(lock, [&] { return !built.building; });
   if (built.failure) std::rethrow_exception(built.failure);
-  if (!built.executable) {
-    try {
-      built.executable = program ? load_or_build(kernel, *program, options)
-                                 : load_or_build(kernel, translate(kernel, options), options);
-    } catch (const Error& failure) {
-      if (is_lasting(failure)) built.failure = std::current_exception();
-      throw;
-    }
+  if (built.executable) return *built.executable;
+  built.building = true;
+  lock.unlock();  // other kernels are built meanwhile
+  std::unique_ptr<Executable> made;
+  std::exception_ptr failure;
+  bool lasts = false;
+  try {
+    made = program ? load_or_build(kernel, *program, options)
+                   : load_or_build(kernel, translate(kernel, options), options);
+  } catch (const Error& error) {
+    failure = std::current_exception();
+    lasts = is_lasting(error);
+  } catch (...) {
+    failure = std::current_exception();
   }
+  lock.lock();
+  built.building = false;
+  built.executable = std::move(made);
+  if (lasts) built.failure = failure;
+  built_one_.notify_all();
+  if (failure) std::rethrow_exception(failure);
   return *built.executable;
 }
 
@@ -132,7 +203,10 @@ std::shared_ptr<Executable> DeviceState::executable(const UserSource& source) {
   key.insert(key.end(), source.options.begin(), source.options.end());
   const std::lock_guard lock(build_lock_);
   std::shared_ptr<Executable>& known = sources_[std::move(key)];
-  if (!known) known = driver_->build_source(source);
+  if (!known) {
+    known = driver().build_source(source);
+    known->set_name(source.entry);
+  }
   return known;
 }
 
@@ -142,25 +216,73 @@ void DeviceState::forget_failure(const ir::Digest& digest, const TranslateOption
   if (found != built_.end()) found->second.failure = nullptr;
 }
 
+FloatProbe DeviceState::probe() {
+  // Kept as compiled kernels are: what decides it is the device, its driver and compiler, and
+  // Salvo.
+  const CacheKey key = disk_key({"float_probe", "", {}, "float_probe"}, {});
+  using Kept = std::array<std::uint32_t, 4>;
+  if (disk_cache_) {
+    const DiskCache::Found known = disk_cache_->find(key);
+    if (known.result == CacheLookup::found && known.binary.size() == sizeof(Kept)) {
+      disk_cache_->accept(key);
+      Kept kept;
+      std::memcpy(kept.data(), known.binary.data(), sizeof kept);
+      return {.measured = true,
+              .cases = kept[0],
+              .contracted = kept[1],
+              .fma_rounded_once = kept[2],
+              .narrowing_survives = kept[3] != 0};
+    }
+    if (known.result == CacheLookup::found) disk_cache_->refuse(key);
+  }
+  FloatProbe measured;
+  try {
+    measured = measure_floats(*this);
+  } catch (const Error&) {
+    // A device that cannot run the probe is treated as one that contracts: nothing merges on it.
+    return {};
+  }
+  if (disk_cache_) {
+    const Kept kept{measured.cases, measured.contracted, measured.fma_rounded_once,
+                    measured.narrowing_survives ? 1U : 0U};
+    disk_cache_->store(key, std::as_bytes(std::span(kept)));
+  }
+  return measured;
+}
+
 FloatProbe DeviceState::float_probe() {
   const std::lock_guard issue(issue_lock_);
   if (!probed_.load(std::memory_order_relaxed)) {
-    try {
-      probe_ = measure_floats(*this);
-    } catch (const Error&) {
-      // A device that cannot run the probe is treated as one that contracts: nothing merges on it.
-      probe_ = {};
-    }
+    probe_ = probe();
     probed_.store(true, std::memory_order_release);
   }
   return probe_;
 }
 
 void DeviceState::clear_executables() {
-  const std::lock_guard lock(build_lock_);
+  std::unique_lock lock(build_lock_);
+  built_one_.wait(lock, [&] {
+    return std::ranges::none_of(built_, [](const auto& one) { return one.second.building; });
+  });
   built_.clear();
   sources_.clear();
   ++generation_;
+}
+
+void DeviceState::on_scratch_drain(std::function<void()> reclaim) {
+  const std::lock_guard issue(issue_lock_);
+  reclaimers_.push_back(std::move(reclaim));
+}
+
+void DeviceState::grow_scratch(std::uint32_t& mark, std::uint32_t bytes) {
+  if (drains_scratch_) {
+    // Cached blocks may have work of any stream in flight, so all of them are waited for.
+    streams_.finish_all();
+    for (const auto& reclaim : reclaimers_) reclaim();
+    pool_.trim();
+    raise(scratch_drains_);
+  }
+  mark = bytes;
 }
 
 }  // namespace salvo::runtime

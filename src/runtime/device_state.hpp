@@ -3,10 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +18,12 @@
 #include "runtime/backend.hpp"
 #include "runtime/buffer_pool.hpp"
 #include "runtime/disk_cache.hpp"
+#include "runtime/fork.hpp"
 #include "runtime/held_work.hpp"
+#include "runtime/launch_log.hpp"
 #include "runtime/stream_order.hpp"
+#include "runtime/trace.hpp"
+#include "runtime/watched_driver.hpp"
 
 namespace salvo::runtime {
 
@@ -35,9 +42,10 @@ struct FirstLaunchCounts {
 /// of them lives.
 class DeviceState : public std::enable_shared_from_this<DeviceState> {
  public:
-  /// `backend` is kept alive as long as its device. `disk_cache` may be null.
+  /// `backend` is kept alive as long as its device. `disk_cache` and `trace` may be null.
   DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<DeviceDriver> driver,
-              std::string id, std::uint32_t ordinal, std::shared_ptr<DiskCache> disk_cache);
+              std::string id, std::uint32_t ordinal, std::shared_ptr<DiskCache> disk_cache,
+              std::shared_ptr<Trace> trace = nullptr);
   ~DeviceState();
 
   const std::string& id() const noexcept { return id_; }  // "OpenCL:0"
@@ -50,21 +58,62 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// Unique in the process and never used again, unlike an address (W71).
   std::uint32_t serial() const noexcept { return serial_; }
   const DeviceProperties& properties() const noexcept { return properties_; }
-  DeviceDriver& driver() noexcept { return *driver_; }
+  DeviceDriver& driver() noexcept { return *watched_driver_.load(std::memory_order_relaxed); }
+  /// The same, unseen by traces and measurements: for what the library does for itself (W53).
+  DeviceDriver& unwatched_driver() noexcept { return *driver_; }
+  /// Null while there is none.
+  Trace* trace() const noexcept { return trace_.get(); }
+  /// Adds the device time of each launch from here on to `times` (R8), until it is removed. They
+  /// wait for what was launched before. The issue lock is held.
+  void start_timing(std::shared_ptr<LaunchTimes> times);
+  void stop_timing(const LaunchTimes& times);
+  /// Waits until the times of all launches so far are noted. The issue lock is held.
+  void settle_times();
   BufferPool& pool() noexcept { return pool_; }
   /// Guarded by the issue lock.
   StreamOrder& streams() noexcept { return streams_; }
+
+  // What waits is asked of the device here, so that a failure names launches (W81). The issue lock
+  // is held.
+  LaunchLog& launches() noexcept { return launches_; }
+  void read(void* target, Buffer from, std::size_t offset, std::size_t bytes);
+  void finish(Queue& queue);
+  void finish_all();
 
   /// Held around launches, copies and waits. Taken before any window or storage lock.
   std::mutex& issue_lock() noexcept { return issue_lock_; }
 
   FirstLaunchCounts& first_launch_counts() noexcept { return first_launch_counts_; }
+  /// Launches on a queue; the issue lock is held. `scratch_mark` is the most spill memory a thread
+  /// of that queue's launches has needed. A launch that needs more first waits for the device, runs
+  /// what `on_scratch_drain` registered and gives cached memory back, once for each new maximum
+  /// (P7): the driver is about to allocate scratch memory for it.
+  void launch(Queue& queue, std::uint32_t& scratch_mark, Executable& executable,
+              const LaunchShape& shape, std::span<const Argument> arguments) {
+    if (executable.spill_bytes_per_thread() > scratch_mark) [[unlikely]] {
+      grow_scratch(scratch_mark, executable.spill_bytes_per_thread());
+    }
+    driver().launch(queue, executable, shape, arguments);
+  }
+  /// The mark of the default queue, guarded by the issue lock.
+  std::uint32_t& scratch_mark() noexcept { return scratch_mark_; }
+  /// Registers what else can free memory of the device. Called with the device idle and its issue
+  /// lock held, so it must not call the library.
+  void on_scratch_drain(std::function<void()> reclaim);
+  /// Without draining the marks move all the same. Set before the first launch.
+  void set_scratch_drain(bool drains) noexcept { drains_scratch_ = drains; }
+  /// How often the device was drained.
+  std::uint64_t scratch_drains() const noexcept {
+    return scratch_drains_.load(std::memory_order_relaxed);
+  }
+
   /// Source for the device compiler, counted.
   Program translate(const ir::Kernel& kernel, const TranslateOptions& options);
 
-  /// The compiled form of a kernel, loaded from disk or built at its first use. Building is
-  /// serialised per device; that a kernel does not compile is remembered and thrown again. `digest`
-  /// is that of `kernel`. `program` is the kernel's, if the caller has translated it already.
+  /// The compiled form of a kernel, loaded from disk or built at its first use. Threads that want
+  /// one kernel wait for one build of it; that a kernel does not compile is remembered and thrown
+  /// again. `digest` is that of `kernel`. `program` is the kernel's, if the caller has translated
+  /// it already.
   Executable& executable(const ir::Kernel& kernel, const ir::Digest& digest,
                          const TranslateOptions& options, const Program* program = nullptr);
   /// The same for source that a user brings (R9), by its content. It is kept alive by who uses it,
@@ -89,6 +138,9 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
     return !properties().exact_arithmetic && (!probe_.measured || probe_.contracted > 0);
   }
 
+  /// Made before this process was forked: it must not be touched (W61).
+  bool is_inherited() const noexcept { return fork_count() != made_in_; }
+
   HeldWork* held_work() const noexcept { return held_work_.load(std::memory_order_acquire); }
   void set_held_work(HeldWork* work) noexcept { held_work_.store(work, std::memory_order_release); }
 
@@ -102,32 +154,46 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   struct Built {
     std::unique_ptr<Executable> executable;
     std::exception_ptr failure;
+    bool building = false;  // by a thread that does not hold the lock meanwhile
   };
 
   std::unique_ptr<Executable> load_or_build(const ir::Kernel& kernel, const Program& program,
                                             const TranslateOptions& options);
   CacheKey disk_key(const Program& program, const TranslateOptions& options);
+  /// The probe's result from disk, or measured and then kept there (W53).
+  FloatProbe probe();
+  void grow_scratch(std::uint32_t& mark, std::uint32_t bytes);
 
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;
-  const DeviceProperties& properties_;  // the driver's
+  std::shared_ptr<Trace> trace_;
+  std::unique_ptr<WatchedDriver> watched_;     // made at the first need, guarded by issue_lock_
+  std::atomic<DeviceDriver*> watched_driver_;  // driver_, or watched_ while someone watches
+  const DeviceProperties& properties_;         // the driver's
   std::string id_;
   std::string backend_name_;
   std::size_t backend_index_;
   std::uint32_t ordinal_;
   std::uint32_t serial_;
+  const std::uint32_t made_in_ = fork_count();
   BufferPool pool_;
   StreamOrder streams_;
+  LaunchLog launches_;
   std::shared_ptr<DiskCache> disk_cache_;
   FirstLaunchCounts first_launch_counts_;
   std::mutex issue_lock_;
   std::mutex build_lock_;
+  std::condition_variable built_one_;
   std::map<Key, Built> built_;
   std::map<std::vector<std::string>, std::shared_ptr<Executable>> sources_;
   std::atomic<std::uint32_t> generation_{1};
   FloatProbe probe_;  // constant once probed_ is set
   std::atomic<bool> probed_{false};
   std::atomic<HeldWork*> held_work_{nullptr};
+  bool drains_scratch_ = true;
+  std::uint32_t scratch_mark_ = 0;                 // guarded by the issue lock
+  std::vector<std::function<void()>> reclaimers_;  // the same
+  std::atomic<std::uint64_t> scratch_drains_{0};
 };
 
 }  // namespace salvo::runtime

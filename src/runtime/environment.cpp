@@ -69,6 +69,11 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   } else if (flag(explained, false)) {
     explain = ExplainFormat::text;
   }
+  trace =
+      add("SALVO_TRACE", "a file", "writes a timeline there, for Chrome's trace viewer").current;
+  background_compile =
+      flag(add("SALVO_BACKGROUND_COMPILE", "0, 1", "builds fused kernels on a thread of their own"),
+           false);
   disk_cache =
       flag(add("SALVO_DISK_CACHE", "0, 1", "keeps compiled kernels on disk (default 1)"), true);
   cache_dir = add("SALVO_CACHE_DIR", "a folder",
@@ -90,6 +95,14 @@ Environment::Environment(const EnvironmentLookup& lookup) {
       flag(add("SALVO_VULKAN_LARGE_PUSH_CONSTANTS", "0, 1",
                "fused kernels may fill the device's push constants, not only 128 bytes"),
            false);
+  level_zero_in_order =
+      flag(add("SALVO_LEVEL_ZERO_IN_ORDER", "0, 1",
+               "trusts Level Zero command lists to keep order on drivers older than API 1.7"),
+           false);
+  scratch_drain =
+      flag(add("SALVO_SCRATCH_DRAIN", "0, 1",
+               "frees cached memory before a kernel that spills more than any before (default 1)"),
+           true);
 
   const auto disable = [&](std::string name, std::string effect) {
     const auto variable = add(std::move(name), "0, 1", std::move(effect));

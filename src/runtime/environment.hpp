@@ -25,12 +25,16 @@ class Environment {
 
   std::string device;  // SALVO_DEVICE; empty: best
   ExplainFormat explain = ExplainFormat::off;
+  std::string trace;  // SALVO_TRACE; empty: none
+  bool background_compile = false;
   bool disk_cache = true;
   std::string cache_dir;  // SALVO_CACHE_DIR, else the user's cache folder; empty: there is none
   std::uint64_t cache_bytes = 0;
   std::uint32_t vulkan_batch = 32;
   bool vulkan_validation = false;
   bool vulkan_large_push_constants = false;
+  bool level_zero_in_order = false;
+  bool scratch_drain = true;
 
   std::vector<EnvironmentVariable> table() const { return table_; }
 

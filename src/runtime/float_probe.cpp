@@ -117,15 +117,15 @@ class Buffers {
     argument.buffer = all_.back().buffer;
     argument.length = kCases;
     if (values) {
-      device_.driver().write(device_.driver().queue(), argument.buffer, 0, values->data(),
-                             kCases * sizeof(float));
+      device_.unwatched_driver().write(device_.unwatched_driver().queue(), argument.buffer, 0,
+                                       values->data(), kCases * sizeof(float));
     }
     return argument;
   }
   std::vector<float> read(const Argument& argument) {
     std::vector<float> values(kCases);
-    device_.driver().read(device_.driver().queue(), values.data(), argument.buffer, 0,
-                          kCases * sizeof(float));
+    device_.unwatched_driver().read(device_.unwatched_driver().queue(), values.data(),
+                                    argument.buffer, 0, kCases * sizeof(float));
     return values;
   }
 
@@ -140,7 +140,7 @@ void launch(DeviceState& device, const ir::Kernel& kernel, const std::vector<Arg
   LaunchShape shape;
   shape.grid[0] = kCases / 32;
   shape.block[0] = 32;
-  device.driver().launch(device.driver().queue(), executable, shape, arguments);
+  device.unwatched_driver().launch(device.unwatched_driver().queue(), executable, shape, arguments);
 }
 
 std::uint32_t equal(const std::vector<float>& a, const std::vector<float>& b) {

@@ -24,6 +24,12 @@ class HeldWork {
   /// Drops the storage's copy on `device` unless a held launch uses it or it is the newer one;
   /// false if it stayed.
   virtual bool retire(DeviceState& device, Storage& storage) = 0;
+  /// The same of a copy that `heir` has got without the host; what the heir got is dropped if the
+  /// copy stayed.
+  virtual bool hand_over(DeviceState& device, DeviceState& heir, Storage& storage) = 0;
+  /// Takes over a storage that nobody refers to any more if a held launch binds it, to destroy it
+  /// once that is issued (W15); false if none does. Throws nothing.
+  virtual bool adopt(const DeviceState& device, Storage& storage) noexcept = 0;
 };
 
 }  // namespace salvo::runtime

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/call_counts.hpp"
+
 namespace salvo::runtime {
 
 /// A shared library, or the reasons why none could be had. Closed with the last copy.

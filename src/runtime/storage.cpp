@@ -17,12 +17,43 @@ namespace salvo::runtime {
 Storage::Storage(std::size_t bytes, std::size_t align)
     : bytes_(bytes), align_(std::max<std::size_t>(align, 64)) {}
 
+Storage::Storage(std::shared_ptr<DeviceState> device, Buffer foreign)
+    : bytes_(foreign.bytes), align_(64), foreign_(true) {
+  auto copy = std::make_unique<DeviceCopy>();
+  copy->storage = this;
+  copy->device = std::move(device);
+  copy->buffer = foreign;
+  copy->bytes = bytes_;
+  copy_device_.store(copy->device->serial(), std::memory_order_release);
+  copy_.store(copy.release(), std::memory_order_release);
+  mark_device_newer();
+  mark_escaped();
+}
+
 Storage::~Storage() {
-  if (DeviceCopy* copy = copy_.load()) {
-    copy->device->pool().free({copy->buffer, std::move(copy->uses)});
+  if (DeviceCopy* copy = copy_.load(); copy && !copy->device->is_inherited()) {
+    if (!foreign_) copy->device->pool().free({copy->buffer, std::move(copy->uses)});
     delete copy;
   }
   if (std::byte* host = host_.load()) ::operator delete(host, std::align_val_t(align_));
+}
+
+namespace {
+
+/// W81: what a launch that failed on the device was to write cannot be read.
+void check_not_lost(const DeviceCopy& copy) {
+  if (const Error* failure = copy.device->launches().loss(copy.written_by)) throw Error(*failure);
+}
+
+}  // namespace
+
+void Storage::dispose() noexcept {
+  const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  if (copy && !copy->device->is_inherited()) {
+    HeldWork* held = copy->device->held_work();
+    if (held && held->adopt(*copy->device, *this)) return;
+  }
+  delete this;
 }
 
 bool Storage::change(std::uint64_t seen, Residence next) noexcept {
@@ -54,6 +85,7 @@ const std::byte* Storage::read_host() {
     if (host_current(unpack(seen))) return host;
     const std::shared_ptr<DeviceState> device = device_of_copy();
     if (!device) continue;  // it was moved to the host meanwhile
+    if (device->is_inherited()) refuse_inherited();
     if (HeldWork* held = device->held_work()) held->issue_all();
 
     const std::lock_guard issue(device->issue_lock());
@@ -61,8 +93,9 @@ const std::byte* Storage::read_host() {
     DeviceCopy* copy = copy_on(*device);
     if (!copy) continue;
     if (host_current(residence())) return host;
+    check_not_lost(*copy);
     device->streams().order_default_after(copy->uses, true);
-    device->driver().read(device->driver().queue(), host, copy->buffer, 0, bytes_);
+    device->read(host, copy->buffer, 0, bytes_);
     change(seen, Residence::both);
     return host;
   }
@@ -82,14 +115,16 @@ void Storage::read_range(std::size_t offset, void* target, std::size_t bytes) {
     }
     const std::shared_ptr<DeviceState> device = device_of_copy();
     if (!device) continue;  // it was moved to the host meanwhile
+    if (device->is_inherited()) refuse_inherited();
     if (HeldWork* held = device->held_work()) held->issue_all();
 
     const std::lock_guard issue(device->issue_lock());
     const std::lock_guard lock(transfer_lock_);
     DeviceCopy* copy = copy_on(*device);
     if (!copy || host_current(residence())) continue;
+    check_not_lost(*copy);
     device->streams().order_default_after(copy->uses, true);
-    device->driver().read(device->driver().queue(), target, copy->buffer, offset, bytes);
+    device->read(target, copy->buffer, offset, bytes);
     return;
   }
 }
@@ -105,19 +140,23 @@ std::byte* Storage::write_host() {
   return host_.load(std::memory_order_acquire);
 }
 
+std::unique_ptr<DeviceCopy> Storage::allocate_on(DeviceState& device) {
+  auto made = std::make_unique<DeviceCopy>();
+  made->storage = this;
+  made->device = device.shared_from_this();
+  Block block = device.pool().allocate(bytes_);
+  made->buffer = block.buffer;
+  made->uses = std::move(block.uses);
+  made->bytes = bytes_;
+  return made;
+}
+
 bool Storage::make_current(DeviceState& device, bool overwritten) {
   const std::lock_guard lock(transfer_lock_);
   if (on_other_device(device)) return false;
   DeviceCopy* copy = copy_.load(std::memory_order_acquire);
   if (!copy) {
-    auto made = std::make_unique<DeviceCopy>();
-    made->storage = this;
-    made->device = device.shared_from_this();
-    Block block = device.pool().allocate(bytes_);
-    made->buffer = block.buffer;
-    made->uses = std::move(block.uses);
-    made->bytes = bytes_;
-    copy = made.release();
+    copy = allocate_on(device).release();
     copy_.store(copy, std::memory_order_release);
     copy_device_.store(device.serial(), std::memory_order_release);
     // The block may come from a vector that a stream or the default queue still works on.
@@ -152,9 +191,10 @@ void Storage::upload_kept_bytes(DeviceState& device) {
 
 void Storage::write_range(DeviceState& device, std::size_t offset, const void* source,
                           std::size_t bytes) {
-  const DeviceCopy* copy = copy_on(device);
+  DeviceCopy* copy = copy_on(device);
   begin_library_work(device, true);
   device.driver().write(device.driver().queue(), copy->buffer, offset, source, bytes);
+  if (bytes == bytes_) copy->written_by = 0;
   end_library_work(device);
   mark_device_newer();
 }
@@ -164,10 +204,55 @@ void Storage::leave_device() {
     read_host();
     const std::shared_ptr<DeviceState> device = device_of_copy();
     if (!device) return;
+    if (foreign_) {
+      throw Error(Errc::invalid_argument,
+                  "the vector's memory is another library's and stays on " + device->id());
+    }
     HeldWork* held = device->held_work();
     if (held) held->issue_all();  // launches that only read it may still be held
     if (held ? held->retire(*device, *this) : drop_copy(*device)) return;
   }
+}
+
+void Storage::leave_for(DeviceState& target) {
+  const std::shared_ptr<DeviceState> source = device_of_copy();
+  HeldWork* held = source ? source->held_work() : nullptr;
+  if (held && source.get() != &target && !source->is_inherited() && !host_current(residence())) {
+    held->issue_all();  // launches on it may still be held
+    if (held->hand_over(*source, target, *this)) return;
+  }
+  leave_device();
+}
+
+std::unique_ptr<DeviceCopy> Storage::copy_to_peer(DeviceState& source, DeviceState& target) {
+  const std::lock_guard lock(transfer_lock_);
+  DeviceCopy* copy = copy_on(source);
+  if (!copy || foreign_ || host_current(residence())) return nullptr;
+  check_not_lost(*copy);
+  source.streams().order_default_after(copy->uses, true);
+  source.finish(source.driver().queue());  // what failed there must not travel as if it had not
+  std::unique_ptr<DeviceCopy> made = allocate_on(target);
+  made->seen = state_.load(std::memory_order_acquire);
+  target.streams().order_default_after(made->uses, false);
+  // Of the source the driver itself, which its like on the target must recognise.
+  if (!target.driver().copy_from(target.driver().queue(), made->buffer, source.unwatched_driver(),
+                                 source.driver().queue(), copy->buffer, bytes_)) {
+    target.pool().free({made->buffer, std::move(made->uses)});
+    return nullptr;
+  }
+  made->upload = target.streams().next_upload();
+  return made;
+}
+
+bool Storage::replace_copy(const DeviceState& source, std::unique_ptr<DeviceCopy>& made) {
+  const std::lock_guard lock(transfer_lock_);
+  DeviceCopy* copy = copy_on(source);
+  if (!copy || !change(made->seen, unpack(made->seen))) return false;
+  copy_device_.store(made->device->serial(), std::memory_order_release);
+  copy_.store(made.release(), std::memory_order_release);
+  copy->device->pool().free({copy->buffer, std::move(copy->uses)});
+  delete copy;
+  return true;
 }
 
 bool Storage::drop_copy(const DeviceState& device) {

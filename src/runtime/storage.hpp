@@ -30,31 +30,41 @@ constexpr bool device_current(Residence state) noexcept {
 /// Memory of a storage on one device, with the hazard stamps of decision 5: the last held groups
 /// that read and wrote it. Stamps are guarded by the device's window lock. A copy goes away only
 /// with its storage, or under both locks of its device when no held group uses it.
-struct DeviceCopy {
-  class Storage* storage = nullptr;
-  std::shared_ptr<DeviceState> device;
+struct alignas(64) DeviceCopy {
+  // What recording a launch touches comes first, in one cache line.
   Buffer buffer;
-  std::size_t bytes = 0;  // of the storage; the buffer may be larger
   std::uint64_t last_reader = 0;
   std::uint64_t last_writer = 0;
-  bool viewed = false;  // bound in parts: byte ranges decide, not stamps
+  std::uint64_t last_bound = 0;   // of any use, one that the kernel makes nothing of included
+  std::uint32_t last_member = 0;  // of the later of the two groups; touched it last
+  bool shared = false;            // another member of that group touched it too
+  bool viewed = false;            // bound in parts: byte ranges decide, not stamps
+  class Storage* storage = nullptr;
+  std::shared_ptr<DeviceState> device;
+  std::size_t bytes = 0;  // of the storage; the buffer may be larger
   // Guarded by the issue lock (R7):
-  StreamUses uses;           // what streams do with it
-  std::uint64_t upload = 0;  // the library's latest write to it; streams wait for that
+  StreamUses uses;               // what streams do with it
+  std::uint64_t upload = 0;      // the library's latest write to it; streams wait for that
+  std::uint64_t written_by = 0;  // ticket of the latest launch that writes it (W81)
+  std::uint64_t seen = 0;        // state of the storage when the bytes came from another device
 };
 
-/// Counted by vectors, views and held launches. Any thread may read and launch; state changes are
-/// atomic, and a change that lost a race against a launch leaves the device's copy the newer one.
-class Storage {
+/// Counted by vectors and views; held launches keep it by its stamps (W15). Any thread may read and
+/// launch; state changes are atomic, and a change that lost a race against a launch leaves the
+/// device's copy the newer one.
+class alignas(64) Storage {
  public:
   Storage(std::size_t bytes, std::size_t align);
+  /// Of memory on a device that another library owns, with its bytes as they are. It counts as
+  /// escaped (W24).
+  Storage(std::shared_ptr<DeviceState> device, Buffer foreign);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
   }
 
   std::size_t bytes() const noexcept { return bytes_; }
@@ -99,18 +109,35 @@ class Storage {
   /// Before work on the default queue that the library does with the copy, and after it.
   void begin_library_work(DeviceState& device, bool writes);
   void end_library_work(DeviceState& device);
-  /// Moves the current bytes to the host and frees the device's copy. No locks held.
+  /// Moves the current bytes to the host and frees the device's copy. No locks held. Throws
+  /// Errc::invalid_argument if the memory is another library's.
   void leave_device();
+  /// The same on the way to `target`: straight to it where the two devices have such a way and the
+  /// host's copy is stale.
+  void leave_for(DeviceState& target);
   /// Frees the device's copy if the host's is current. Both locks of the device are held, and no
   /// held launch uses the copy. False if the host's copy is not current.
   bool drop_copy(const DeviceState& device);
+  /// A copy of the newer bytes on `target`, made there by the two drivers alone; null if they have
+  /// no way, or the bytes on `source` are not the newer ones. Both issue locks are held.
+  std::unique_ptr<DeviceCopy> copy_to_peer(DeviceState& source, DeviceState& target);
+  /// Puts such a copy in the place of the one on `source`. The locks of drop_copy are held; false
+  /// if bytes were written meanwhile, and then `copy` is the caller's to give back.
+  bool replace_copy(const DeviceState& source, std::unique_ptr<DeviceCopy>& copy);
   /// A launch that writes it was accepted: the device's copy is the newer one from here on.
   void mark_device_newer() noexcept;
   /// The address of the device's copy was handed out (W24): launches that touch it are not held.
   void mark_escaped() noexcept { escaped_.store(true, std::memory_order_release); }
   bool escaped() const noexcept { return escaped_.load(std::memory_order_acquire); }
 
+  /// The next of the storages that only held launches use; guarded by the window lock of the copy's
+  /// device.
+  Storage* next_orphan() const noexcept { return next_orphan_; }
+  void set_next_orphan(Storage* next) noexcept { next_orphan_ = next; }
+
  private:
+  /// The last reference is gone: destroyed now, or by the window when no held launch binds it.
+  void dispose() noexcept;
   static Residence unpack(std::uint64_t state) noexcept {
     return static_cast<Residence>(state & 7);
   }
@@ -118,16 +145,20 @@ class Storage {
   bool change(std::uint64_t seen, Residence next) noexcept;
   std::byte* host_memory();
   std::byte* host_memory_locked();
+  std::unique_ptr<DeviceCopy> allocate_on(DeviceState& device);
 
-  std::atomic<std::uint32_t> references_{1};
+  // What recording a launch touches comes first, in one cache line.
   std::atomic<std::uint64_t> state_{0};  // a change count above the Residence in the low 3 bits
   std::atomic<std::byte*> host_{nullptr};
   std::atomic<DeviceCopy*> copy_{nullptr};
-  std::atomic<std::uint32_t> copy_device_{0};  // serial of its device; 0: no copy
-  std::atomic<bool> escaped_{false};
-  mutable std::mutex transfer_lock_;  // one transfer at a time; innermost lock
   const std::size_t bytes_;
+  std::atomic<std::uint32_t> copy_device_{0};  // serial of its device; 0: no copy
+  std::atomic<std::uint32_t> references_{1};
+  std::atomic<bool> escaped_{false};
   const std::size_t align_;
+  const bool foreign_ = false;  // the copy is another library's memory: never moved or released
+  mutable std::mutex transfer_lock_;  // one transfer at a time; innermost lock
+  Storage* next_orphan_ = nullptr;
 };
 
 }  // namespace salvo::runtime

@@ -18,13 +18,26 @@ StreamState::StreamState(std::shared_ptr<DeviceState> device, int priority)
 
 StreamState::StreamState(std::shared_ptr<DeviceState> device) : device_(std::move(device)) {}
 
+std::shared_ptr<StreamState> StreamState::wrap(std::shared_ptr<DeviceState> device,
+                                               std::uintptr_t native) {
+  auto made = std::make_shared<StreamState>(device);
+  const std::lock_guard issue(device->issue_lock());
+  made->own_ = device->driver().adopt_queue(native);
+  made->name_ = device->streams().add(*made->own_);
+  return made;
+}
+
 StreamState::~StreamState() {
+  if (device_->is_inherited()) {
+    static_cast<void>(own_.release());
+    return;
+  }
   HeldWork* held = device_->held_work();
   if (held) held->issue_from_destructor();
   if (!own_) return;
   const std::lock_guard issue(device_->issue_lock());
   try {
-    device_->driver().finish(*own_);
+    device_->finish(*own_);
   } catch (...) {
     // With the runtime gone nobody is left to hear of it.
     if (held) held->keep_failure(std::current_exception());
@@ -48,6 +61,10 @@ EventState::EventState(std::shared_ptr<DeviceState> device) : device_(std::move(
 }
 
 EventState::~EventState() {
+  if (device_->is_inherited()) {
+    static_cast<void>(event_.release());
+    return;
+  }
   const std::lock_guard issue(device_->issue_lock());
   event_.reset();
 }
@@ -69,8 +86,13 @@ void EventState::make_wait(StreamState& stream) {
 }
 
 void EventState::wait() {
-  const std::lock_guard lock(lock_);
-  if (recorded_) device_->driver().wait(*event_);
+  try {
+    const std::lock_guard lock(lock_);
+    if (recorded_) device_->driver().wait(*event_);
+  } catch (const Error& failure) {
+    const std::lock_guard issue(device_->issue_lock());
+    throw device_->launches().blame(failure, nullptr);
+  }
 }
 
 bool EventState::reached() {
@@ -108,6 +130,7 @@ std::shared_ptr<HostMemory> HostMemory::enroll(std::shared_ptr<DeviceState> devi
 }
 
 HostMemory::~HostMemory() {
+  if (device_->is_inherited()) return;
   HeldWork* held = device_->held_work();
   if (held) held->issue_from_destructor();
   try {
@@ -128,7 +151,7 @@ void HostMemory::finish() {
   const std::lock_guard issue(device_->issue_lock());
   if (!used_) return;
   device_->streams().order_default_after(uses_, false);
-  device_->driver().finish(device_->driver().queue());
+  device_->finish(device_->driver().queue());
   used_ = false;
 }
 

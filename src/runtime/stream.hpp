@@ -23,6 +23,9 @@ class StreamState {
   StreamState(std::shared_ptr<DeviceState> device, int priority);
   /// The device's default queue.
   explicit StreamState(std::shared_ptr<DeviceState> device);
+  /// A stream of another library's.
+  static std::shared_ptr<StreamState> wrap(std::shared_ptr<DeviceState> device,
+                                           std::uintptr_t native);
   ~StreamState();
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
@@ -30,6 +33,8 @@ class StreamState {
   const std::shared_ptr<DeviceState>& device() const noexcept { return device_; }
   bool is_default() const noexcept { return !own_; }
   Queue& queue() noexcept { return own_ ? *own_ : device_->driver().queue(); }
+  /// Of DeviceState::launch, guarded by the issue lock.
+  std::uint32_t& scratch_mark() noexcept { return own_ ? scratch_mark_ : device_->scratch_mark(); }
 
   /// Notes that the next work of this stream uses `copy`, and makes the stream wait for uploads
   /// that it has not seen. The issue lock is held.
@@ -41,6 +46,7 @@ class StreamState {
   std::shared_ptr<DeviceState> device_;
   std::unique_ptr<Queue> own_;  // null: the default queue
   std::uint64_t name_ = 0;
+  std::uint32_t scratch_mark_ = 0;
 };
 
 /// A point in a stream. Any thread may use it; its lock is taken after the device's issue lock.

@@ -18,37 +18,25 @@ using fusion::Proof;
 constexpr std::size_t kMostProofs = 1024;
 constexpr std::uint64_t kMostEnumerated = fusion::kMostEnumerated * 4;
 
-/// A span of a launch as a range of bytes; empty for a scalar.
-struct Bytes {
-  const runtime::DeviceCopy* copy = nullptr;
-  std::uint64_t first = 0;
-  std::uint64_t begin = 0;  // widened to the store unit, as is the end
-  std::uint64_t end = 0;
-  const ir::Element* element = nullptr;
-};
-
-/// By parameter.
-std::vector<Bytes> bytes_of(const HeldLaunch& launch) {
-  const ir::Kernel& kernel = launch.kernel->kernel;
-  std::vector<Bytes> all(launch.arguments.size());
-  for (const Access& access : launch.accesses) {
-    const std::uint32_t p = access.parameter;
-    all[p] = {access.copy, launch.arguments[p].byte_offset, access.begin, access.end,
-              &kernel.memories[kernel.parameters[p].memory].element};
-  }
-  return all;
-}
-
-Meeting meeting(const Bytes& a, const Bytes& b) {
+/// How a span of the producer lies to one of the consumer.
+Meeting meeting(const HeldLaunch& producer, const Access& a, const HeldLaunch& consumer,
+                const Access& b) {
   if (!a.copy || a.copy != b.copy || a.begin >= b.end || b.begin >= a.end) return Meeting::apart;
-  const bool same = a.first == b.first && a.element->is_scalar() && *a.element == *b.element;
+  const auto element = [](const HeldLaunch& launch, const Access& access) -> const ir::Element& {
+    const ir::Kernel& kernel = launch.kernel->kernel;
+    return kernel.memories[kernel.parameters[access.parameter].memory].element;
+  };
+  const ir::Element& first = element(producer, a);
+  const bool same =
+      producer.arguments[a.parameter].byte_offset == consumer.arguments[b.parameter].byte_offset &&
+      first.is_scalar() && first == element(consumer, b);
   return same ? Meeting::same : Meeting::overlap;
 }
 
 /// By parameter, elements of a span or bits of a scalar.
 std::uint64_t value_of(const HeldLaunch& launch, std::size_t parameter) {
   const runtime::Argument& argument = launch.arguments[parameter];
-  return launch.kernel->kernel.parameters[parameter].is_span ? argument.length : argument.bits;
+  return launch.kernel->parameters[parameter].is_span ? argument.length : argument.bits;
 }
 
 std::vector<std::uint64_t> values_of(const HeldLaunch& launch) {
@@ -68,16 +56,22 @@ EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
   // The form on the device, fused multiply-adds or not, is part of the pair.
   key_ = {producer.kernel->serial, consumer.kernel->serial, producer.prepared->digest.low,
           consumer.prepared->digest.low};
-  const std::vector<Bytes> consumed = bytes_of(consumer);
-  for (const Bytes& produced : bytes_of(producer)) {
-    for (const Bytes& one : consumed) {
-      key_.push_back(static_cast<std::uint64_t>(meeting(produced, one)));
+  constexpr std::size_t kMeetings = 4;  // where they begin in the key
+  const std::size_t columns = consumer.arguments.size();
+  for (const Access& produced : producer.accesses) {
+    for (const Access& consumed : consumer.accesses) {
+      const Meeting how = meeting(producer, produced, consumer, consumed);
+      if (how == Meeting::apart) continue;
+      key_.push_back(produced.parameter * columns + consumed.parameter);
+      key_.push_back(static_cast<std::uint64_t>(how));
     }
   }
   std::unique_ptr<Pair>& pair = pairs_[key_];
   if (!pair) {
-    std::vector<Meeting> meetings;
-    for (std::size_t k = 4; k < key_.size(); ++k) meetings.push_back(static_cast<Meeting>(key_[k]));
+    std::vector<Meeting> meetings(producer.arguments.size() * columns, Meeting::apart);
+    for (std::size_t k = kMeetings; k < key_.size(); k += 2) {
+      meetings[key_[k]] = static_cast<Meeting>(key_[k + 1]);
+    }
     auto made = std::make_unique<Pair>();
     made->analysis =
         fusion::analyse_epilogue(*producer.prepared->kernel, *consumer.prepared->kernel, meetings);

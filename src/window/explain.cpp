@@ -16,6 +16,13 @@ std::string_view kind_name(Decision::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+/// What a decision is called on the timeline.
+std::string_view trace_name(const Decision& decision) {
+  constexpr std::array<std::array<std::string_view, 2>, 3> kNames{
+      {{"not held", "hold"}, {"not joined", "join"}, {"not merged", "merge"}}};
+  return kNames[static_cast<std::size_t>(decision.kind)][decision.applied ? 1 : 0];
+}
+
 }  // namespace
 
 std::string Explain::text(const Decision& decision) {
@@ -42,6 +49,12 @@ std::string Explain::json(const Decision& decision) {
 }
 
 void Explain::say(Decision decision) {
+  if (trace_) {
+    trace_->moment({.what = trace_name(decision),
+                    .kernel = decision.kernels,
+                    .device = decision.device,
+                    .words = decision.applied ? "" : name(decision.reason)});
+  }
   const std::lock_guard lock(lock_);
   if (format_ != runtime::ExplainFormat::off) {
     const std::string line =

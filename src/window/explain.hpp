@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/environment.hpp"
+#include "runtime/trace.hpp"
 #include "salvo/window.hpp"
 
 namespace salvo::window {
@@ -18,7 +19,11 @@ namespace salvo::window {
 /// Collects decisions. Cheap while nobody listens: `listening` is one relaxed load.
 class Explain {
  public:
-  explicit Explain(runtime::ExplainFormat format) : format_(format) { update(); }
+  /// `trace` gets each decision too; it may be null and outlives this.
+  explicit Explain(runtime::ExplainFormat format, runtime::Trace* trace = nullptr)
+      : format_(format), trace_(trace) {
+    update();
+  }
 
   bool listening() const noexcept { return listening_.load(std::memory_order_relaxed); }
   /// Prints a line the first time it is said, and keeps the decision if asked to.
@@ -32,9 +37,12 @@ class Explain {
   static std::string json(const Decision& decision);
 
  private:
-  void update() { listening_ = format_ != runtime::ExplainFormat::off || most_kept_ > 0; }
+  void update() {
+    listening_ = format_ != runtime::ExplainFormat::off || most_kept_ > 0 || trace_ != nullptr;
+  }
 
   const runtime::ExplainFormat format_;
+  runtime::Trace* const trace_;
   std::atomic<bool> listening_{false};
   mutable std::mutex lock_;
   std::size_t most_kept_ = 0;

@@ -3,39 +3,40 @@
 #include "window/hazards.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace salvo::window {
 namespace {
 
 bool overlap(const Access& a, const Access& b) noexcept {
-  return a.storage.get() == b.storage.get() && a.begin < b.end && b.begin < a.end;
+  return a.storage == b.storage && a.begin < b.end && b.begin < a.end;
 }
 
 }  // namespace
 
-void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr storage,
+void add_access(HeldLaunch& launch, std::uint32_t parameter, runtime::Storage& storage,
                 runtime::DeviceCopy* copy, std::uint32_t store_unit) {
   const ParameterFacts& facts = launch.kernel->parameters[parameter];
   runtime::Argument& argument = launch.arguments[parameter];
   argument.touch = facts.touch;
-  Access made;
-  made.parameter = parameter;
-  made.begin = argument.byte_offset;
-  made.end = argument.byte_offset + argument.length * facts.element_bytes;
+  std::uint64_t begin = argument.byte_offset;
+  std::uint64_t end = argument.byte_offset + argument.length * facts.element_bytes;
   if (store_unit > 1) {
-    made.begin = made.begin / store_unit * store_unit;
-    made.end = (made.end + store_unit - 1) / store_unit * store_unit;
+    begin = begin / store_unit * store_unit;
+    end = (end + store_unit - 1) / store_unit * store_unit;
   }
-  made.whole = made.begin == 0 && made.end >= storage->bytes();
-  made.storage = std::move(storage);
+  // Written in place: copying one right after its small fields were stored stalls the processor.
+  Access& made = launch.accesses.emplace_back();
+  made.storage = &storage;
   made.copy = copy;
+  made.parameter = parameter;
+  made.begin = begin;
+  made.end = end;
   made.reads = facts.reads;
   made.writes = facts.writes;
-  for (const Access& other : launch.accesses) {
-    launch.may_alias = launch.may_alias || conflicts(made, other);
+  made.whole = begin == 0 && end >= storage.bytes();
+  for (const Access* other = launch.accesses.data(); other != &made; ++other) {
+    launch.may_alias = launch.may_alias || conflicts(made, *other);
   }
-  launch.accesses.push_back(std::move(made));
 }
 
 bool conflicts(const Access& a, const Access& b) noexcept {
@@ -71,11 +72,46 @@ std::uint64_t latest_conflict(const HeldLaunch& launch,
   return latest;
 }
 
-void stamp(HeldLaunch& launch, std::uint64_t sequence) noexcept {
+MemberConflicts member_conflicts(const HeldLaunch& launch, const Group& group) {
+  const auto compare_all = [&] {
+    MemberConflicts found;
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+      if (!conflicts(launch, *group.members[m])) continue;
+      found.member = m;
+      ++found.count;
+    }
+    return found;
+  };
+  // Stamps say which member it is, unless several touched an allocation or parts of one are bound.
+  MemberConflicts found;
+  for (const Access& access : launch.accesses) {
+    if (!access.copy || !(access.reads || access.writes)) continue;
+    const runtime::DeviceCopy& copy = *access.copy;
+    if (copy.viewed || !access.whole) return compare_all();
+    const bool conflict =
+        copy.last_writer == group.sequence || (access.writes && copy.last_reader == group.sequence);
+    if (!conflict) continue;
+    if (copy.shared) return compare_all();
+    if (found.count == 0 || found.member != copy.last_member) ++found.count;
+    found.member = copy.last_member;
+  }
+  return found;
+}
+
+void stamp(HeldLaunch& launch, std::uint64_t sequence, std::size_t member) noexcept {
   for (Access& access : launch.accesses) {
     runtime::DeviceCopy& copy = *access.copy;
+    copy.last_bound = std::max(copy.last_bound, sequence);
+    if (!(access.reads || access.writes)) continue;
     copy.viewed = copy.viewed || !access.whole;
     // A launch may join an earlier group than the last one that touched the allocation.
+    const std::uint64_t latest = std::max(copy.last_reader, copy.last_writer);
+    if (sequence > latest) {
+      copy.last_member = static_cast<std::uint32_t>(member);
+      copy.shared = false;
+    } else if (sequence < latest || copy.last_member != member) {
+      copy.shared = true;
+    }
     if (access.reads) copy.last_reader = std::max(copy.last_reader, sequence);
     if (access.writes) copy.last_writer = std::max(copy.last_writer, sequence);
   }

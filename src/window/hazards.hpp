@@ -13,7 +13,7 @@ namespace salvo::window {
 /// Adds the access of one span argument, which `launch` has already, and keeps `may_alias`. `copy`
 /// is null if the vector is not on the device yet. `store_unit` is the device's smallest store that
 /// leaves its neighbours alone, in bytes.
-void add_access(HeldLaunch& launch, std::uint32_t parameter, detail::StoragePtr storage,
+void add_access(HeldLaunch& launch, std::uint32_t parameter, runtime::Storage& storage,
                 runtime::DeviceCopy* copy, std::uint32_t store_unit);
 
 /// Whether two accesses touch the same bytes and one writes.
@@ -25,7 +25,15 @@ bool conflicts(const HeldLaunch& a, const HeldLaunch& b) noexcept;
 std::uint64_t latest_conflict(const HeldLaunch& launch,
                               std::span<const std::unique_ptr<Group>> held);
 
-/// Marks the allocations that `launch` touches as read or written by the group `sequence`.
-void stamp(HeldLaunch& launch, std::uint64_t sequence) noexcept;
+/// The members of `group` that `launch` conflicts with, which conflicts with no later group.
+struct MemberConflicts {
+  std::size_t count = 0;   // above 1: at least two
+  std::size_t member = 0;  // the latest found
+};
+MemberConflicts member_conflicts(const HeldLaunch& launch, const Group& group);
+
+/// Marks the allocations that `launch` touches as read or written by a member of the group
+/// `sequence`.
+void stamp(HeldLaunch& launch, std::uint64_t sequence, std::size_t member) noexcept;
 
 }  // namespace salvo::window

@@ -9,19 +9,19 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/storage.hpp"
-#include "salvo/detail/storage.hpp"
 #include "window/kernel_record.hpp"
 
 namespace salvo::window {
 
-/// A vector that a launch binds, which it keeps alive (W15), and the bytes of it that it touches,
-/// widened to the device's store unit (W13).
+/// A vector that a launch binds and the bytes of it that it touches, widened to the device's store
+/// unit (W13). The window keeps the vector alive while the launch is held (W15): by the stamps on
+/// its device copy, so that a launch counts no references.
 struct Access {
-  detail::StoragePtr storage;
+  runtime::Storage* storage = nullptr;
   runtime::DeviceCopy* copy = nullptr;  // null until the vector is on the device
-  std::uint32_t parameter = 0;          // position in the kernel's parameters
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  std::uint32_t parameter = 0;  // position in the kernel's parameters
   bool reads = false;
   bool writes = false;
   bool whole = false;  // the allocation from end to end
@@ -32,7 +32,7 @@ struct Access {
 
 /// One launch with everything it needs, captured at the call (W14).
 struct HeldLaunch {
-  std::shared_ptr<KernelRecord> kernel;
+  KernelRecord* kernel = nullptr;  // kept alive by the window (Prepared::is_kept)
   Prepared* prepared = nullptr;
   runtime::LaunchShape shape;
   std::source_location where;
@@ -48,7 +48,7 @@ struct HeldLaunch {
 
   /// Lets go of what it owns; vectors keep their capacity.
   void reset() {
-    kernel.reset();
+    kernel = nullptr;
     arguments.clear();
     accesses.clear();
     parts.clear();

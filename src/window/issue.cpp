@@ -8,6 +8,7 @@
 #include "fusion/horizontal.hpp"
 #include "window/hazards.hpp"
 #include "window/launch_window.hpp"
+#include "window/launched.hpp"
 #include "window/planner.hpp"
 
 namespace salvo::window {
@@ -38,40 +39,103 @@ void LaunchWindow::throw_first(Failures failures) {
   throw first.with_others(std::move(failures));
 }
 
-std::vector<std::unique_ptr<Group>> LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
+void LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
   const std::lock_guard lock(window.lock);
-  const auto count = static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
-  std::vector<std::unique_ptr<Group>> taken(std::make_move_iterator(window.groups.begin()),
-                                            std::make_move_iterator(window.groups.begin() + count));
-  window.groups.erase(window.groups.begin(), window.groups.begin() + count);
-  return taken;
+  const auto end =
+      window.groups.begin() + static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
+  std::move(window.groups.begin(), end, std::back_inserter(window.issuing));
+  window.groups.erase(window.groups.begin(), end);
 }
 
-void LaunchWindow::recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups) {
-  // What the launches own is let go before the lock is taken: a destructor may free memory.
-  for (auto& group : groups) {
-    for (auto& launch : group->members) launch->reset();
+void LaunchWindow::recycle(const runtime::DeviceState& device) {
+  DeviceWindow& window = window_of(device);
+  // What nobody uses any more is let go without the lock: a destructor may free memory.
+  runtime::Storage* storages = nullptr;
+  std::vector<std::shared_ptr<KernelRecord>> kernels;
+  {
+    const std::lock_guard lock(window.lock);
+    window.issued_through = window.issuing.back()->sequence;
+    for (auto& group : window.issuing) {
+      for (auto& launch : group->members) {
+        std::ranges::move(launch->parts, std::back_inserter(window.spare_launches));
+        launch->parts.clear();
+        window.spare_launches.push_back(std::move(launch));
+      }
+      group->members.clear();
+      window.spare_groups.push_back(std::move(group));
+    }
+    std::erase_if(window.kernels, [&](auto& kept) {
+      if (kept.second->last_held > window.issued_through) return false;
+      kept.second->is_kept = false;
+      if (kept.first.use_count() == 1) kernels.push_back(std::move(kept.first));
+      return true;
+    });
+    runtime::Storage* waiting = std::exchange(window.orphans, nullptr);
+    while (waiting) {
+      runtime::Storage* one = std::exchange(waiting, waiting->next_orphan());
+      const runtime::DeviceCopy* copy = one->copy_on(device);
+      runtime::Storage*& list = copy && held_uses(window, *copy) ? window.orphans : storages;
+      one->set_next_orphan(std::exchange(list, one));
+    }
+    window.unissued.fetch_sub(static_cast<std::uint32_t>(window.issuing.size()),
+                              std::memory_order_release);
+    window.issuing.clear();
   }
-  const std::lock_guard lock(window.lock);
-  for (auto& group : groups) {
-    std::ranges::move(group->members, std::back_inserter(window.spare_launches));
-    group->members.clear();
-    window.spare_groups.push_back(std::move(group));
-  }
-  window.unissued.fetch_sub(static_cast<std::uint32_t>(groups.size()), std::memory_order_release);
+  destroy(storages);
 }
 
-void LaunchWindow::issue_groups(runtime::DeviceState& device,
-                                std::vector<std::unique_ptr<Group>> groups, Failures& failures) {
-  for (auto& group : groups) issue_group(device, *group, failures);
-  recycle(window_of(device), std::move(groups));
+void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
+                                Failures& failures) {
+  DeviceWindow& window = window_of(device);
+  detach(window, most);
+  if (window.issuing.empty()) return;
+  const std::size_t shortest = device.driver().shortest_replay();
+  std::size_t next = 0;
+  while (next < window.issuing.size()) {
+    const std::size_t singles = shortest > 0 ? count_singles(window, next) : 0;
+    const std::size_t end = next + std::max<std::size_t>(singles, 1);
+    if (shortest > 0 && singles >= shortest && replay(device, next, singles)) next = end;
+    for (; next < end; ++next) issue_group(device, *window.issuing[next], failures);
+  }
+  recycle(device);
+}
+
+std::size_t LaunchWindow::count_singles(const DeviceWindow& window, std::size_t first) noexcept {
+  std::size_t end = first;
+  while (end < window.issuing.size() && window.issuing[end]->members.size() == 1 &&
+         window.issuing[end]->members.front()->parts.empty()) {
+    ++end;
+  }
+  return end - first;
+}
+
+bool LaunchWindow::replay(runtime::DeviceState& device, std::size_t first, std::size_t count) {
+  DeviceWindow& window = window_of(device);
+  if (window.closed) return false;
+  window.commands.clear();
+  try {
+    for (std::size_t k = first; k < first + count; ++k) {
+      const HeldLaunch& launch = *window.issuing[k]->members.front();
+      window.commands.push_back({&executable_of(device, launch), &launch.shape, launch.arguments});
+    }
+  } catch (const Error&) {
+    return false;  // thrown again when the launch is made by itself, and told with its name
+  }
+  if (!device.driver().replay(device.driver().queue(), window.commands)) return false;
+  window.unsubmitted = true;
+  Counters::raise(counters_.replays);
+  for (std::size_t k = first; k < first + count; ++k) {
+    note_launched(device, device.driver().queue(), *window.issuing[k]->members.front());
+    Counters::raise(counters_.issued);
+  }
+  return true;
 }
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
   if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
+  const runtime::TraceScope traced(device.trace(), "issue", "", device.id());
   const std::lock_guard issue(device.issue_lock());
-  issue_groups(device, detach(window_of(device), std::numeric_limits<std::ptrdiff_t>::max()),
-               failures);
+  issue_oldest(device, std::numeric_limits<std::size_t>::max(), failures);
 }
 
 void LaunchWindow::issue(runtime::DeviceState& device) {
@@ -87,6 +151,7 @@ void LaunchWindow::issue_all() {
 }
 
 void LaunchWindow::flush_device(runtime::DeviceState& device, Failures& failures) {
+  const runtime::TraceScope traced(device.trace(), "flush", "", device.id());
   issue_device(device, failures);
   const std::lock_guard issue(device.issue_lock());
   try {
@@ -131,13 +196,14 @@ void LaunchWindow::keep_failure(std::exception_ptr failure) noexcept {
 
 void LaunchWindow::exit() noexcept {
   exiting_ = true;
+  compiler_.stop();
   issue_from_destructor();
   Failures failures;
   for (const auto& device : core_.devices()) {
     try {
       const std::lock_guard issue(device->issue_lock());
       window_of(*device).closed = true;
-      device->streams().finish_all();
+      device->finish_all();
     } catch (...) {
       failures.push_back(current_failure());
     }
@@ -164,6 +230,14 @@ void LaunchWindow::issue_single(runtime::DeviceState& device, HeldLaunch& launch
 void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch,
                                 Failures& failures) {
   if (launch.kernel->failed) return issue_parts(device, launch, failures);
+  if (!launch.prepared->executables[launch.may_alias ? 1 : 0] &&
+      is_compiling({device.shared_from_this(), launch.kernel->shared_from_this(),
+                    launch.prepared->kernel, launch.prepared->digest,
+                    translate_options(launch.may_alias, launch.prepared->device_contraction),
+                    &launch.prepared->programs[launch.may_alias ? 1 : 0]})) {
+    counters_.refuse(Reason::compiling);
+    return issue_parts(device, launch, failures);
+  }
   try {
     launch_single(device, launch);
     count_issued(launch);
@@ -227,9 +301,8 @@ void LaunchWindow::note_failed(runtime::DeviceState& device, const HeldLaunch& l
   }
 }
 
-void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch,
-                                 runtime::StreamState* stream) {
-  if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
+runtime::Executable& LaunchWindow::executable_of(runtime::DeviceState& device,
+                                                 const HeldLaunch& launch) {
   Prepared& prepared = *launch.prepared;
   if (prepared.generation != device.generation()) {
     prepared.executables = {};
@@ -242,14 +315,28 @@ void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launc
                            translate_options(launch.may_alias, prepared.device_contraction),
                            &prepared.programs[launch.may_alias ? 1 : 0]);
   }
+  return *executable;
+}
+
+void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch,
+                                 runtime::StreamState* stream) {
+  if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
+  runtime::Executable& executable = executable_of(device, launch);
   const runtime::Dim3& block = launch.shape.block;
   if (!launch.parts.empty() &&
-      std::uint64_t{block[0]} * block[1] * block[2] > executable->max_threads_per_block()) {
+      std::uint64_t{block[0]} * block[1] * block[2] > executable.max_threads_per_block()) {
     throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
   if (!stream) window_of(device).unsubmitted = true;
-  device.driver().launch(stream ? stream->queue() : device.driver().queue(), *executable,
-                         launch.shape, launch.arguments);
+  runtime::Queue& queue = stream ? stream->queue() : device.driver().queue();
+  launch.shape.ticket = device.launches().next_ticket();
+  device.launch(queue, stream ? stream->scratch_mark() : device.scratch_mark(), executable,
+                launch.shape, launch.arguments);
+  note_launched(device, queue, launch);
+}
+
+bool LaunchWindow::is_compiling(const CompileJob& job) {
+  return settings_.background_compile() && !compiler_.is_done(job);
 }
 
 namespace {
@@ -271,6 +358,7 @@ Plan& LaunchWindow::plan_for(runtime::DeviceState& device, const Group& group) {
     Counters::raise(counters_.cache_hits);
     return *known;
   }
+  const runtime::TraceScope traced(device.trace(), "fuse", "", device.id());
   FusedKey key;
   Plan plan = make_plan(device, group, most_members, key);
   plan.fused = fused_cache_.find(key);
@@ -310,18 +398,24 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     fused = plan.fused;
     if (fused->failed) return decline(Reason::failed_before, "");
     if (!fused->executable || fused->generation != device.generation()) {
+      if (is_compiling(
+              {device.shared_from_this(), fused, &fused->kernel, fused->digest, options})) {
+        return decline(Reason::compiling, "");
+      }
       fused->executable = &device.executable(fused->kernel, fused->digest, options);
       fused->generation = device.generation();
     }
     std::vector<runtime::Argument>& arguments = window_of(device).arguments;
     runtime::LaunchShape shape;
-    bind_members(plan, group, arguments, shape);
+    bind_members(plan, group, device.driver().takes_repeats(), arguments, shape);
     const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
     if (threads > fused->executable->max_threads_per_block()) {
       throw Error(Errc::launch_failed, "the fused kernel takes smaller blocks than its members");
     }
     window_of(device).unsubmitted = true;
-    device.driver().launch(device.driver().queue(), *fused->executable, shape, arguments);
+    shape.ticket = device.launches().next_ticket();
+    device.launch(device.driver().queue(), device.scratch_mark(), *fused->executable, shape,
+                  arguments);
   } catch (...) {
     const Error failure = current_failure();
     if (fused) {
@@ -336,7 +430,10 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     Counters::raise(counters_.fallbacks);
     return decline(Reason::build_failed, failure.what());
   }
-  for (const auto& member : group.members) count_merges(*member);
+  for (const auto& member : group.members) {
+    note_launched(device, device.driver().queue(), *member);
+    count_merges(*member);
+  }
   Counters::raise(counters_.issued);
   Counters::raise(counters_.fused_groups);
   return true;

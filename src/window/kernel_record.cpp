@@ -9,6 +9,7 @@
 
 #include "fusion/horizontal.hpp"
 #include "passes/contract.hpp"
+#include "passes/split_records.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::detail {
@@ -41,8 +42,9 @@ std::vector<window::ParameterFacts> facts_of(const ir::Kernel& kernel,
   return all;
 }
 
-/// What `kernel` needs and `device` lacks, in words.
-std::vector<std::string> missing(const KernelRecord& record, const DeviceProperties& device) {
+/// What `kernel` needs and the device lacks, in words.
+std::vector<std::string> missing(const KernelRecord& record, const runtime::DeviceState& state) {
+  const DeviceProperties& device = state.properties();
   const passes::Summary& needs = record.summary;
   std::vector<std::string> lacks;
   const auto need = [&](bool needed, bool present, const char* what) {
@@ -59,6 +61,10 @@ std::vector<std::string> missing(const KernelRecord& record, const DevicePropert
   if (record.kernel.shared_bytes() > device.shared_bytes_per_block) {
     lacks.push_back(fmt::format("{} bytes of shared memory (it has {})",
                                 record.kernel.shared_bytes(), device.shared_bytes_per_block));
+  }
+  for (const ir::UserCall& call : record.kernel.user_calls) {
+    if (call.code->runs_on(state.backend_name())) continue;
+    lacks.push_back(fmt::format("code for '{}'", call.code->name()));
   }
   return lacks;
 }
@@ -77,7 +83,7 @@ std::vector<std::string> missing(const KernelRecord& record, const DevicePropert
 void check_limits(const KernelRecord& record, runtime::DeviceState& device,
                   const runtime::ParameterCost& cost) {
   const DeviceProperties& limits = device.properties();
-  if (const auto lacks = missing(record, limits); !lacks.empty()) {
+  if (const auto lacks = missing(record, device); !lacks.empty()) {
     refuse(record, device, fmt::format("{} lacks {}", device.id(), fmt::join(lacks, ", ")));
   }
   if (limits.parameter_bytes != 0 && cost.bytes > limits.parameter_bytes) {
@@ -113,6 +119,23 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
       shared_bytes(kernel.shared_bytes()),
       final_form_(false) {}
 
+KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
+                           std::vector<window::LiveValue> live_values,
+                           std::vector<fusion::ApartSpans> kept_apart, Contraction mode)
+    : serial(next_serial()),
+      kernel(std::move(fused)),
+      live(std::move(live_values)),
+      contraction(mode),
+      summary(passes::summarize(kernel)),
+      digest(ir::hash(kernel)),
+      horizontal_refusal(live.empty() ? fusion::horizontal_refusal(kernel, summary)
+                                      : Reason::live_value),
+      parameters(facts_of(kernel, summary)),
+      shared_bytes(kernel.shared_bytes()),
+      apart(std::move(kept_apart)),
+      final_form_(false),
+      contracted_(std::make_shared<const ir::Kernel>(std::move(contracted))) {}
+
 KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
                            const KernelRecord& consumer)
     : serial(next_serial()),
@@ -130,23 +153,56 @@ KernelRecord::~KernelRecord() {
   delete prepared_.load();
 }
 
-const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) {
-  if (final_form_ || contraction != Contraction::fixed || !device.fast_fma) return kernel;
-  if (!contracted_) contracted_ = std::make_unique<const ir::Kernel>(passes::contract(kernel));
+std::shared_ptr<KernelRecord> KernelRecord::in_mode(Contraction mode) const {
+  return std::make_shared<KernelRecord>(kernel, contracted(), live, apart, mode);
+}
+
+std::shared_ptr<KernelRecord> KernelRecord::split_records(const std::vector<bool>& split) {
+  if (!apart.empty()) {
+    throw Error(Errc::unsupported, fmt::format("{} is made of two kernels by salvo::fuse and takes "
+                                               "no structure of arrays",
+                                               kernel.name));
+  }
+  const std::lock_guard lock(lock_);
+  std::shared_ptr<KernelRecord>& known = split_[split];
+  if (!known) {
+    ir::Kernel columns = passes::split_records(kernel, split);
+    // Live values follow the declared parameters.
+    const auto added = static_cast<std::uint32_t>(columns.parameters.size() - parameters.size());
+    std::vector<window::LiveValue> moved = live;
+    for (window::LiveValue& value : moved) value.parameter += added;
+    auto made = std::make_shared<KernelRecord>(std::move(columns),
+                                               passes::split_records(contracted(), split),
+                                               std::move(moved), apart, contraction);
+    made->never_held = Reason::structure_of_arrays;
+    known = std::move(made);
+  }
+  return known;
+}
+
+const ir::Kernel& KernelRecord::contracted() const {
+  std::call_once(contracting_, [this] {
+    if (!contracted_) contracted_ = std::make_shared<const ir::Kernel>(passes::contract(kernel));
+  });
   return *contracted_;
 }
 
+const ir::Kernel& KernelRecord::form_for(const DeviceProperties& device) const {
+  const bool as_traced = final_form_ || contraction != Contraction::fixed || !device.fast_fma;
+  return as_traced ? kernel : contracted();
+}
+
+window::Prepared* KernelRecord::known_on(const runtime::DeviceState& device) const noexcept {
+  const std::uint32_t which = device.serial(), generation = device.generation();
+  window::Prepared* one = prepared_.load(std::memory_order_acquire);
+  while (one && (one->device_serial != which || one->made_in != generation)) one = one->next.get();
+  return one;
+}
+
 window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
-  const auto find = [&, which = device.serial(), generation = device.generation()] {
-    window::Prepared* one = prepared_.load(std::memory_order_acquire);
-    while (one && (one->device_serial != which || one->made_in != generation)) {
-      one = one->next.get();
-    }
-    return one;
-  };
-  if (window::Prepared* known = find()) return *known;
+  if (window::Prepared* known = known_on(device)) return *known;
   const std::lock_guard lock(lock_);
-  if (window::Prepared* known = find()) return *known;
+  if (window::Prepared* known = known_on(device)) return *known;
   auto made = std::make_unique<window::Prepared>();
   made->device_serial = device.serial();
   // Before the source: if the launch cache is cleared meanwhile, this form is made once more. Older

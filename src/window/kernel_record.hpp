@@ -5,11 +5,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "fusion/explicit.hpp"
 #include "ir/hash.hpp"
 #include "ir/kernel.hpp"
 #include "passes/access.hpp"
@@ -52,6 +54,10 @@ struct Prepared {
   /// device's issue lock. Stale once the device's generation moved on.
   std::array<runtime::Executable*, 2> executables{};
   std::uint32_t generation = 0;
+  /// The latest held group with a launch of it, and whether the window owns the kernel because of
+  /// that (W15). Guarded by the device's window lock.
+  std::uint64_t last_held = 0;
+  bool is_kept = false;
   std::unique_ptr<Prepared> next;
 };
 
@@ -66,17 +72,30 @@ inline runtime::TranslateOptions translate_options(bool may_alias, bool device_c
 namespace salvo::detail {
 
 /// Immutable but for the per-device list. Shared by kernel handles and held launches (W15).
-struct KernelRecord {
+struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> live_values,
                Contraction mode = Contraction::fixed);
+  /// Two kernels made one by `salvo::fuse`: its contracted form is made of theirs, so that nothing
+  /// is contracted across (W49, W50).
+  KernelRecord(ir::Kernel fused, ir::Kernel contracted, std::vector<window::LiveValue> live_values,
+               std::vector<fusion::ApartSpans> kept_apart, Contraction mode);
   /// A producer with its consumer merged in: its operations are final, as those of the two were.
   KernelRecord(ir::Kernel merged, const KernelRecord& producer, const KernelRecord& consumer);
   ~KernelRecord();
+  /// The same kernel in another mode, with a serial of its own.
+  std::shared_ptr<KernelRecord> in_mode(Contraction mode) const;
 
   /// What `device` knows of this kernel. The first call checks that the device can run it at all,
   /// throwing Errc::unsupported and naming what is missing, and generates its source; later calls
   /// are a list walk, until the launch cache is cleared (W72).
   window::Prepared& on(runtime::DeviceState& device);
+  /// The kernel with fused multiply-adds: what a device with a fast fma runs in mode `fixed` (W50).
+  const ir::Kernel& contracted() const;
+  /// The same if it is known already; null otherwise.
+  window::Prepared* known_on(const runtime::DeviceState& device) const noexcept;
+
+  /// The same kernel with the marked spans of records taken apart into columns (K13); made once.
+  std::shared_ptr<KernelRecord> split_records(const std::vector<bool>& split);
 
   /// Unique in the process and never used again, unlike an address (W71).
   const std::uint64_t serial;
@@ -88,16 +107,21 @@ struct KernelRecord {
   const Reason horizontal_refusal;  // Reason::none: may be a member of a group
   const std::vector<window::ParameterFacts> parameters;
   const std::uint64_t shared_bytes;
+  const std::vector<fusion::ApartSpans> apart;  // spans that a launch must not let overlap (W49)
   /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
   std::atomic<bool> failed{false};
+  /// Why it is never held, whatever the device and the switches; Reason::none for most.
+  Reason never_held = Reason::none;
 
  private:
-  const ir::Kernel& form_for(const DeviceProperties& device);
+  const ir::Kernel& form_for(const DeviceProperties& device) const;
 
   const bool final_form_;
-  std::unique_ptr<const ir::Kernel> contracted_;  // made at the first need of it, guarded by lock_
+  mutable std::once_flag contracting_;
+  mutable std::shared_ptr<const ir::Kernel> contracted_;  // given, or made at the first need of it
   std::atomic<window::Prepared*> prepared_{nullptr};
   std::mutex lock_;
+  std::map<std::vector<bool>, std::shared_ptr<KernelRecord>> split_;  // guarded by lock_
 };
 
 }  // namespace salvo::detail

@@ -50,24 +50,36 @@ bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
 }
 
 LaunchWindow::LaunchWindow(runtime::Core& core)
-    : core_(core), explain_(core.environment().explain) {
+    : core_(core), explain_(core.environment().explain, core.trace()) {
+  settings_.set_background_compile(core.environment().background_compile);
   for (std::size_t i = 0; i < core.devices().size(); ++i) {
     windows_.push_back(std::make_unique<DeviceWindow>());
   }
 }
 
+void LaunchWindow::destroy(runtime::Storage* orphans) noexcept {
+  while (orphans) delete std::exchange(orphans, orphans->next_orphan());
+}
+
+LaunchWindow::~LaunchWindow() {
+  for (const auto& window : windows_) {
+    destroy(window->orphans);
+  }
+}
+
 void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
   launch.reset();
-  launch.kernel = call.kernel;
+  launch.kernel = call.kernel.get();
   launch.prepared = &call.prepared;
   launch.shape = call.shape;
   launch.where = call.dims.where();
   launch.may_alias = false;
   const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
+  launch.arguments.resize(call.arguments.size());
   for (std::size_t p = 0; p < call.arguments.size(); ++p) {
     const detail::CallArgument& given = call.arguments[p];
     const ParameterFacts& facts = call.kernel->parameters[p];
-    runtime::Argument& argument = launch.arguments.emplace_back();
+    runtime::Argument& argument = launch.arguments[p];
     if (!facts.is_span) {
       argument.bits = given.bits;
       continue;
@@ -77,8 +89,7 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
     if (!given.storage) continue;
     runtime::DeviceCopy* copy = given.storage->copy_on(call.device);
     if (copy) argument.buffer = copy->buffer;
-    add_access(launch, static_cast<std::uint32_t>(p), detail::StoragePtr::share(*given.storage),
-               copy, store_unit);
+    add_access(launch, static_cast<std::uint32_t>(p), *given.storage, copy, store_unit);
     launch.accesses.back().overwritten = given.overwritten;
   }
   for (const LiveValue& live : call.kernel->live) {
@@ -196,8 +207,9 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   if (explain_.listening() && (group || !window.groups.empty())) {
     explain_pair(call, group ? *group : *window.groups.back(), group ? Reason::none : reason);
   }
-  // From here on nothing throws: a launch is held and marked, or neither.
+  keep(window, call.kernel, call.prepared, group ? group->sequence : window.last_sequence + 1);
   if (!group) group = &new_group(window);
+  // From here on nothing throws: a launch is held and marked, or neither.
   group->members.push_back(std::move(launch));
   ++group->launches;
   group->grid_x += call.shape.grid[0];
@@ -205,7 +217,7 @@ LaunchWindow::Step LaunchWindow::try_to_hold(const Call& call) {
   group->cost = group->cost + call.prepared.cost + kMemberCost;
   group->fingerprint = fingerprint_with(group->fingerprint, *call.kernel);
   HeldLaunch& held = *group->members.back();
-  stamp(held, group->sequence);
+  stamp(held, group->sequence, group->members.size() - 1);
   for (const Access& access : held.accesses) {
     if (access.writes) access.storage->mark_device_newer();
   }
@@ -221,7 +233,7 @@ void LaunchWindow::hold(const Call& call) {
         Failures failures;
         {
           const std::lock_guard issue(call.device.issue_lock());
-          issue_groups(call.device, detach(call.window, 1), failures);
+          issue_oldest(call.device, 1, failures);
         }
         throw_first(std::move(failures));
         break;
@@ -240,8 +252,23 @@ void LaunchWindow::hold(const Call& call) {
 }
 
 bool LaunchWindow::held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept {
-  return !window.groups.empty() &&
-         std::max(copy.last_reader, copy.last_writer) >= window.groups.front()->sequence;
+  return copy.last_bound > window.issued_through;
+}
+
+void LaunchWindow::keep(DeviceWindow& window, const std::shared_ptr<KernelRecord>& kernel,
+                        Prepared& prepared, std::uint64_t sequence) {
+  if (!prepared.is_kept) window.kernels.emplace_back(kernel, &prepared);
+  prepared.is_kept = true;
+  prepared.last_held = sequence;
+}
+
+bool LaunchWindow::adopt(const runtime::DeviceState& device, runtime::Storage& storage) noexcept {
+  DeviceWindow& window = window_of(device);
+  const std::lock_guard lock(window.lock);
+  const runtime::DeviceCopy* copy = storage.copy_on(device);
+  if (!copy || !held_uses(window, *copy)) return false;
+  storage.set_next_orphan(std::exchange(window.orphans, &storage));
+  return true;
 }
 
 bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storage) {
@@ -251,6 +278,27 @@ bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storag
   const runtime::DeviceCopy* copy = storage.copy_on(device);
   if (!copy) return true;
   return !held_uses(window, *copy) && storage.drop_copy(device);
+}
+
+bool LaunchWindow::hand_over(runtime::DeviceState& device, runtime::DeviceState& heir,
+                             runtime::Storage& storage) {
+  DeviceWindow& window = window_of(device);
+  const std::scoped_lock issue(device.issue_lock(), heir.issue_lock());
+  std::unique_ptr<runtime::DeviceCopy> copy;
+  try {
+    copy = storage.copy_to_peer(device, heir);
+  } catch (const Error& failure) {
+    // The road through the host makes room first.
+    if (failure.code() != Errc::out_of_memory) throw;
+  }
+  if (!copy) return false;
+  {
+    const std::lock_guard lock(window.lock);
+    const runtime::DeviceCopy* old = storage.copy_on(device);
+    if (old && !held_uses(window, *old) && storage.replace_copy(device, copy)) return true;
+  }
+  heir.pool().free({copy->buffer, std::move(copy->uses)});
+  return false;
 }
 
 bool LaunchWindow::try_upload(runtime::DeviceState& device,
@@ -263,7 +311,7 @@ bool LaunchWindow::try_upload(runtime::DeviceState& device,
 void LaunchWindow::relieve(runtime::DeviceState& device) {
   issue_all();
   const std::lock_guard issue(device.issue_lock());
-  device.streams().finish_all();
+  device.finish_all();
   device.pool().trim();
 }
 
@@ -275,7 +323,7 @@ void LaunchWindow::bring_to_device(runtime::DeviceState& device,
     for (const detail::CallArgument& argument : arguments) {
       if (is_ready(argument, device)) continue;
       if (argument.storage->on_other_device(device)) {
-        argument.storage->leave_device();
+        argument.storage->leave_for(device);
         continue;
       }
       DeviceWindow& window = window_of(device);
@@ -344,7 +392,7 @@ void LaunchWindow::clear_launch_cache() {
   for (const auto& device : core_.devices()) {
     const std::lock_guard issue(device->issue_lock());
     try {
-      device->driver().finish(device->driver().queue());
+      device->finish(device->driver().queue());
     } catch (...) {
       failures.push_back(current_failure());
     }

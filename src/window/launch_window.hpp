@@ -19,6 +19,7 @@
 #include "salvo/detail/storage.hpp"
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"
+#include "window/background_compiler.hpp"
 #include "window/counters.hpp"
 #include "window/epilogue_cache.hpp"
 #include "window/explain.hpp"
@@ -58,6 +59,7 @@ struct SourceLaunch {
 class LaunchWindow final : public runtime::HeldWork {
  public:
   explicit LaunchWindow(runtime::Core& core);
+  ~LaunchWindow() override;
 
   /// One launch call, from its checks to being held or run (W1-W15, W57). `arguments` are the
   /// kernel's declared parameters in order. On a stream it runs at once (W7).
@@ -89,6 +91,9 @@ class LaunchWindow final : public runtime::HeldWork {
   void issue_all() override;
   void issue(runtime::DeviceState& device) override;
   bool retire(runtime::DeviceState& device, runtime::Storage& storage) override;
+  bool hand_over(runtime::DeviceState& device, runtime::DeviceState& heir,
+                 runtime::Storage& storage) override;
+  bool adopt(const runtime::DeviceState& device, runtime::Storage& storage) noexcept override;
   /// Issues everything and makes the devices start (W22).
   void flush();
   /// The same for one device (W18).
@@ -118,12 +123,19 @@ class LaunchWindow final : public runtime::HeldWork {
     mutable std::mutex lock;
     std::vector<std::unique_ptr<Group>> groups;  // by sequence
     std::uint64_t last_sequence = 0;
+    std::uint64_t issued_through = 0;  // groups up to this one are issued
+    /// What held launches use and nobody else may own any more (W15): kernels, one entry each, and
+    /// storages whose last reference is gone.
+    std::vector<std::pair<std::shared_ptr<KernelRecord>, Prepared*>> kernels;
+    runtime::Storage* orphans = nullptr;  // a list by next_orphan
     /// Groups held, or taken out by a thread that has yet to issue them; read without a lock to
     /// see that there is nothing to issue and nobody to wait for.
     std::atomic<std::uint32_t> unissued{0};
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
     // Guarded by the issue lock:
+    std::vector<std::unique_ptr<Group>> issuing;
+    std::vector<runtime::LaunchCommand> commands;  // of them, to be replayed
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     HeldLaunch immediate;                      // the launch that runs at once
@@ -192,7 +204,8 @@ class LaunchWindow final : public runtime::HeldWork {
                    Merge& merge);
   void explain_merge(const Call& call, const Merge& merge);
   Reason merge_limits(const Call& call, const Merge& merge) const;
-  /// The merged launch; producer and consumer are not yet part of it.
+  /// The merged launch, of which producer and consumer are not yet part; null if the producer is
+  /// one, which then has taken over the consumer's arguments.
   static std::unique_ptr<HeldLaunch> merged_launch(const Call& call, const Merge& merge,
                                                    const HeldLaunch& consumer);
   /// Throws nothing.
@@ -205,6 +218,9 @@ class LaunchWindow final : public runtime::HeldWork {
   bool has_grant(const KernelRecord& kernel) const;
   bool has_grant(const HeldLaunch& launch) const;
   static bool held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept;
+  /// Owns a kernel for as long as the group `sequence` is held. Throws before it changes anything.
+  static void keep(DeviceWindow& window, const std::shared_ptr<KernelRecord>& kernel,
+                   Prepared& prepared, std::uint64_t sequence);
   void bring_to_device(runtime::DeviceState& device,
                        std::span<const detail::CallArgument> arguments);
   /// One attempt, with the issue lock held: false if another thread moved a vector away.
@@ -232,15 +248,22 @@ class LaunchWindow final : public runtime::HeldWork {
   void explain_pair(const Call& call, const Group& group, Reason reason);
 
   // Issuing (issue.cpp); the device's issue lock is held.
-  void issue_groups(runtime::DeviceState& device, std::vector<std::unique_ptr<Group>> groups,
-                    Failures& failures);
+  /// Takes at most so many groups out of the window and issues them.
+  void issue_oldest(runtime::DeviceState& device, std::size_t most, Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
+  /// Of the groups being issued, those from `first` on that are single launches.
+  static std::size_t count_singles(const DeviceWindow& window, std::size_t first) noexcept;
+  /// Issues single launches as a sequence that came before; false if that must be done one by one.
+  bool replay(runtime::DeviceState& device, std::size_t first, std::size_t count);
+  static runtime::Executable& executable_of(runtime::DeviceState& device, const HeldLaunch& launch);
   Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
   bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);
   void issue_single(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
   void issue_merged(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
   void issue_parts(runtime::DeviceState& device, HeldLaunch& launch, Failures& failures);
+  /// Whether a fused or merged kernel is still being built on the helper thread.
+  bool is_compiling(const CompileJob& job);
   void count_issued(const HeldLaunch& launch) noexcept;
   void count_merges(const HeldLaunch& launch) noexcept;
   /// Notes that a launch, or each that it stands for, was not carried out.
@@ -248,8 +271,9 @@ class LaunchWindow final : public runtime::HeldWork {
                    Failures& failures);
   void launch_single(runtime::DeviceState& device, HeldLaunch& launch,
                      runtime::StreamState* stream = nullptr);
-  std::vector<std::unique_ptr<Group>> detach(DeviceWindow& window, std::size_t most);
-  void recycle(DeviceWindow& window, std::vector<std::unique_ptr<Group>> groups);
+  static void detach(DeviceWindow& window, std::size_t most);
+  void recycle(const runtime::DeviceState& device);
+  static void destroy(runtime::Storage* orphans) noexcept;
   void issue_device(runtime::DeviceState& device, Failures& failures);
   void flush_device(runtime::DeviceState& device, Failures& failures);
   static void throw_first(Failures failures);
@@ -263,6 +287,7 @@ class LaunchWindow final : public runtime::HeldWork {
   Grants grants_;
   std::vector<std::unique_ptr<DeviceWindow>> windows_;  // by device ordinal
   std::atomic<bool> exiting_{false};
+  BackgroundCompiler compiler_;  // the last: it ends before what it uses
 };
 
 /// Failures that a destructor met and nobody has seen (W21). Of the whole process: the runtime they

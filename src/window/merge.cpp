@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "window/hazards.hpp"
 #include "window/launch_window.hpp"
@@ -19,6 +20,13 @@ bool feeds(const HeldLaunch& producer, const HeldLaunch& consumer) {
              return read.reads && conflicts(written, read);
            });
   });
+}
+
+/// Room for `added` more, so that adding them throws nothing. Grows by doubling, as adding would.
+template <class T>
+void reserve_more(std::vector<T>& all, std::size_t added) {
+  if (all.capacity() - all.size() >= added) return;
+  all.reserve(std::max(all.size() + added, 2 * all.capacity()));
 }
 
 }  // namespace
@@ -49,19 +57,15 @@ LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaun
   const auto group = std::ranges::find(groups, after, [](const auto& g) { return g->sequence; });
   if (group == groups.end()) return {};
 
+  const MemberConflicts found = member_conflicts(launch, **group);
+  if (found.count == 0) return {};
   Merge merge;
-  std::size_t conflicting = 0;
-  for (std::size_t m = 0; m < (*group)->members.size(); ++m) {
-    if (!conflicts(launch, *(*group)->members[m])) continue;
-    merge.producer = m;
-    ++conflicting;
-  }
-  if (conflicting == 0) return {};
+  merge.producer = found.member;
   const HeldLaunch& producer = *(*group)->members[merge.producer];
   if (!feeds(producer, launch)) return {};
   merge.group = group->get();
 
-  if (conflicting > 1) {
+  if (found.count > 1) {
     merge.reason = Reason::dependency;
     merge.detail = "it conflicts with another launch of the group";
   } else if (merge.group->launches >= settings_.most_members()) {
@@ -90,6 +94,8 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
         fmt::format("granted={} reason=\"{}\"", name(Deviation::cross_kernel_contraction),
                     *grants_.reason(*call.kernel, Deviation::cross_kernel_contraction));
   }
+  const runtime::TraceScope traced(call.device.trace(), "fuse", call.kernel->kernel.name,
+                                   call.device.id());
   EpilogueCache::Verdict verdict = epilogue_cache_.judge(producer, launch);
   if (verdict.reason != Reason::none) return refuse(verdict.reason, verdict.words);
   merge.kernel = std::move(verdict.merged);
@@ -97,8 +103,10 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
     return refuse(merge.kernel->horizontal_refusal);
   }
   // Asked before the source is made, which a target may be unable to do over its limits (W48).
-  const Reason over = limit_passed(call.device.properties(),
-                                   call.device.driver().parameter_cost(merge.kernel->kernel));
+  const Prepared* known = merge.kernel->known_on(call.device);
+  const Reason over =
+      limit_passed(call.device.properties(),
+                   known ? known->cost : call.device.driver().parameter_cost(merge.kernel->kernel));
   if (over != Reason::none) return refuse(over);
   try {
     merge.prepared = &merge.kernel->on(call.device);
@@ -131,26 +139,47 @@ Reason LaunchWindow::merge_limits(const Call& call, const Merge& merge) const {
 
 std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const Merge& merge,
                                                         const HeldLaunch& consumer) {
-  const HeldLaunch& producer = *merge.group->members[merge.producer];
-  std::unique_ptr<HeldLaunch> merged = spare_launch(call.window);
-  merged->reset();
-  merged->kernel = merge.kernel;
-  merged->prepared = merge.prepared;
-  merged->shape = producer.shape;
-  merged->where = producer.where;
-  merged->may_alias = false;
-  for (const HeldLaunch* one : {&producer, &consumer}) {
-    const auto base = static_cast<std::uint32_t>(merged->arguments.size());
-    std::ranges::copy(one->arguments, std::back_inserter(merged->arguments));
-    for (const Access& access : one->accesses) {
-      add_access(*merged, base + access.parameter, access.storage, access.copy,
+  std::unique_ptr<HeldLaunch>& producer = merge.group->members[merge.producer];
+  // A chain grows by what is new: the merged launch that it was takes the next consumer in.
+  const bool grows = !producer->parts.empty();
+  std::unique_ptr<HeldLaunch> merged;
+  if (!grows) {
+    merged = spare_launch(call.window);
+    merged->reset();
+    merged->shape = producer->shape;
+    merged->where = producer->where;
+    merged->may_alias = false;
+  }
+  HeldLaunch& launch = grows ? *producer : *merged;
+  const std::size_t most_added = producer->arguments.size() + consumer.arguments.size() + 1;
+  reserve_more(launch.arguments, most_added);
+  reserve_more(launch.accesses, producer->accesses.size() + consumer.accesses.size());
+  reserve_more(launch.parts, 2);
+  keep(call.window, merge.kernel, *merge.prepared, merge.group->sequence);
+  keep(call.window, call.kernel, call.prepared, merge.group->sequence);
+  // From here on nothing throws.
+  launch.kernel = merge.kernel.get();
+  launch.prepared = merge.prepared;
+  for (Access& access : launch.accesses) {
+    // Merging may have made a use of a span unnecessary.
+    const ParameterFacts& facts = merge.kernel->parameters[access.parameter];
+    access.reads = facts.reads;
+    access.writes = facts.writes;
+    launch.arguments[access.parameter].touch = facts.touch;
+  }
+  const auto append = [&](const HeldLaunch& one) {
+    const auto base = static_cast<std::uint32_t>(launch.arguments.size());
+    std::ranges::copy(one.arguments, std::back_inserter(launch.arguments));
+    for (const Access& access : one.accesses) {
+      add_access(launch, base + access.parameter, *access.storage, access.copy,
                  call.device.properties().store_unit_bytes);
     }
-  }
+  };
+  if (!grows) append(*producer);
+  append(consumer);
   runtime::Argument range;
   range.bits = std::uint64_t{consumer.shape.grid[0]} * consumer.shape.block[0];
-  merged->arguments.push_back(range);
-  merged->parts.reserve(producer.count() + 1);
+  launch.arguments.push_back(range);
   return merged;
 }
 
@@ -158,15 +187,12 @@ void LaunchWindow::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> me
                               std::unique_ptr<HeldLaunch> consumer) {
   Group& group = *merge.group;
   std::unique_ptr<HeldLaunch>& place = group.members[merge.producer];
-  stamp(*consumer, group.sequence);
-  if (place->parts.empty()) {
+  stamp(*consumer, group.sequence, merge.producer);
+  if (merged) {
     merged->parts.push_back(std::move(place));
-  } else {
-    std::ranges::move(place->parts, std::back_inserter(merged->parts));
-    place->parts.clear();
+    place = std::move(merged);
   }
-  merged->parts.push_back(std::move(consumer));
-  place = std::move(merged);
+  place->parts.push_back(std::move(consumer));
   ++group.launches;
   group.cost = {};
   group.fingerprint = 0;

@@ -77,12 +77,17 @@ Plan make_plan(const runtime::DeviceState& device, const Group& group, std::uint
   return plan;
 }
 
-void bind_members(const Plan& plan, const Group& group, std::vector<runtime::Argument>& arguments,
-                  runtime::LaunchShape& shape) {
+void bind_members(const Plan& plan, const Group& group, bool repeats,
+                  std::vector<runtime::Argument>& arguments, runtime::LaunchShape& shape) {
   constexpr std::uint32_t kUnused = std::numeric_limits<std::int32_t>::max();
   arguments.clear();
   const auto member = [&](std::uint32_t position) -> const HeldLaunch& {
     return *group.members[plan.order[position]];
+  };
+  const auto pad = [&](runtime::Argument argument, std::uint32_t count) {
+    if (count == 0) return;
+    argument.repeats = repeats ? count : 1;
+    arguments.insert(arguments.end(), repeats ? 1 : count, argument);
   };
   for (const Plan::Run& run : plan.runs) {
     const std::size_t parameters = member(run.first).arguments.size();
@@ -91,23 +96,29 @@ void bind_members(const Plan& plan, const Group& group, std::vector<runtime::Arg
         arguments.push_back(member(run.first + slot).arguments[p]);
       }
       // Unused slots repeat the first: an argument must be something, and nothing touches it.
-      if (run.slots > run.count) {
-        runtime::Argument unused = member(run.first).arguments[p];
-        unused.touch = runtime::Touch::none;
-        arguments.insert(arguments.end(), run.slots - run.count, unused);
-      }
+      runtime::Argument unused = member(run.first).arguments[p];
+      unused.touch = runtime::Touch::none;
+      pad(unused, run.slots - run.count);
     }
   }
   const auto scalar = [&](std::uint32_t value) { arguments.emplace_back().bits = value; };
+  const auto scalars = [&](std::uint32_t value, std::uint32_t count) {
+    runtime::Argument argument;
+    argument.bits = value;
+    pad(argument, count);
+  };
   std::uint32_t next_block = 0;
   for (const Plan::Run& run : plan.runs) {
-    for (std::uint32_t slot = 0; slot < run.slots; ++slot) {
-      scalar(slot < run.count ? next_block : kUnused);
-      if (slot < run.count) next_block += member(run.first + slot).shape.grid[0];
+    const std::uint32_t unused = run.slots - run.count;
+    for (std::uint32_t slot = 0; slot < run.count; ++slot) {
+      scalar(next_block);
+      next_block += member(run.first + slot).shape.grid[0];
     }
-    for (std::uint32_t slot = 0; slot < run.slots; ++slot) {
-      scalar(slot < run.count ? member(run.first + slot).shape.grid[0] : 0);
+    scalars(kUnused, unused);
+    for (std::uint32_t slot = 0; slot < run.count; ++slot) {
+      scalar(member(run.first + slot).shape.grid[0]);
     }
+    scalars(0, unused);
   }
   shape = group.members.front()->shape;
   shape.grid[0] = next_block;

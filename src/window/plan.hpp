@@ -44,10 +44,11 @@ bool any_aliases(const Group& group) noexcept;
 Plan make_plan(const runtime::DeviceState& device, const Group& group, std::uint32_t most_members,
                FusedKey& key);
 
-/// The fused kernel's arguments in the order fuse_horizontally documents, and its dims. `arguments`
-/// keeps its capacity from one group to the next.
-void bind_members(const Plan& plan, const Group& group, std::vector<runtime::Argument>& arguments,
-                  runtime::LaunchShape& shape);
+/// The fused kernel's arguments in the order fuse_horizontally documents, and its dims. With
+/// `repeats` equal slots that follow each other are one argument. `arguments` keeps its capacity
+/// from one group to the next.
+void bind_members(const Plan& plan, const Group& group, bool repeats,
+                  std::vector<runtime::Argument>& arguments, runtime::LaunchShape& shape);
 
 /// Plans of one device, guarded by its issue lock.
 class PlanCache {

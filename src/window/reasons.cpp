@@ -12,7 +12,7 @@ struct Words {
   std::string_view text;
 };
 
-constexpr std::array<Words, 33> kReasons{{
+constexpr std::array<Words, 35> kReasons{{
     {"none", "applied"},
     {"window_off", "the window is off"},
     {"backend_off", "the window is off for this backend"},
@@ -46,8 +46,10 @@ constexpr std::array<Words, 33> kReasons{{
     {"not_element_wise", "the consumer is not element-wise"},
     {"hazard", "the two share more bytes than the element that is stored"},
     {"unproved", "it is not proved that each element is stored once and covers the consumer's"},
+    {"structure_of_arrays", "it was launched on a structure of arrays"},
+    {"compiling", "the fused kernel is still being built; its members were issued one by one"},
 }};
-static_assert(kReasons.size() == static_cast<std::size_t>(Reason::unproved) + 1);
+static_assert(kReasons.size() == static_cast<std::size_t>(Reason::compiling) + 1);
 
 }  // namespace
 

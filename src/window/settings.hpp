@@ -35,6 +35,8 @@ class Settings {
   void set_epilogue_backend(std::string_view backend, bool on) noexcept {
     epilogue_on_[index(backend)] = on;
   }
+  void set_background_compile(bool on) noexcept { background_compile_ = on; }
+  bool background_compile() const noexcept { return background_compile_; }
   void set_planner(Planner planner) noexcept { planner_ = planner; }
   void set_limits(std::uint32_t groups, std::uint32_t members) noexcept {
     groups_ = groups;
@@ -51,6 +53,7 @@ class Settings {
   std::atomic<bool> enabled_{true};
   std::atomic<bool> cpu_devices_{false};
   std::atomic<bool> epilogue_{true};
+  std::atomic<bool> background_compile_{false};
   std::atomic<Planner> planner_{Planner::profit};
   std::atomic<std::uint32_t> groups_{8};
   std::atomic<std::uint32_t> members_{8};

@@ -52,6 +52,7 @@ void check(const SourceLaunch& launch) {
 
 void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& launch) {
   throw_pending();
+  const runtime::TraceScope traced(device.trace(), "submit", launch.name, device.id());
   check(launch);
   std::uint32_t usual = device.driver().preferred_block(&launch.executable);
   usual = std::min(usual, launch.executable.max_threads_per_block());
@@ -82,11 +83,15 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
       }
       if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
       if (!launch.stream) window_of(device).unsubmitted = true;
-      device.driver().launch(launch.stream ? launch.stream->queue() : device.driver().queue(),
-                             launch.executable, shape, arguments);
+      runtime::Queue& queue = launch.stream ? launch.stream->queue() : device.driver().queue();
+      device.launch(queue, launch.stream ? launch.stream->scratch_mark() : device.scratch_mark(),
+                    launch.executable, shape, arguments);
+      const std::uint64_t ticket = device.launches().add(queue, launch.name, launch.dims.where());
       Counters::raise(counters_.issued);
       for (const detail::CallArgument& value : values) {
-        if (value.storage) value.storage->mark_device_newer();
+        if (!value.storage) continue;
+        value.storage->copy_on(device)->written_by = ticket;
+        value.storage->mark_device_newer();
       }
     });
   } catch (const CallFailed& failure) {

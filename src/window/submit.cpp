@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "window/launch_window.hpp"
+#include "window/launched.hpp"
 #include "window/scopes.hpp"
 
 namespace salvo::window {
@@ -31,6 +32,21 @@ constexpr std::uint64_t kMostThreads = std::numeric_limits<std::int32_t>::max();
 /// Whether the device is asked for the size of a block. An empty range sizes nothing (W35).
 bool leaves_block_open(const Dims& dims) noexcept {
   return dims.is_range() && dims.automatic_block() && dims.range() > 0;
+}
+
+/// Whether a launch may bind these to two spans that a fused kernel needs apart (W49).
+bool are_apart(const fusion::ApartSpans& pair, const Dims& dims, const detail::CallArgument& read,
+               const detail::CallArgument& written, std::uint64_t read_bytes,
+               std::uint64_t written_bytes) noexcept {
+  if (!read.storage || read.storage != written.storage) return true;
+  if (read.byte_offset + read.length * read_bytes <= written.byte_offset ||
+      written.byte_offset + written.length * written_bytes <= read.byte_offset) {
+    return true;
+  }
+  // In place is one thread for each element: not in rows that repeat it.
+  const auto rows = [](const std::array<std::int64_t, 3>& size) { return size[1] * size[2]; };
+  return pair.in_place && read.byte_offset == written.byte_offset &&
+         rows(dims.grid_size()) * rows(dims.block_size()) == 1;
 }
 
 }  // namespace
@@ -142,6 +158,17 @@ void LaunchWindow::check_arguments(const runtime::DeviceState& device, const Ker
                          device.properties().max_allocation_bytes));
     }
   }
+  for (const fusion::ApartSpans& pair : record.apart) {
+    if (!are_apart(pair, dims, arguments[pair.read], arguments[pair.written],
+                   record.parameters[pair.read].element_bytes,
+                   record.parameters[pair.written].element_bytes)) {
+      refuse(
+          kernel.name, dims,
+          fmt::format("argument {} overlaps argument {}, which is written while it is read: what "
+                      "was fused into one kernel reads it again",
+                      pair.read + 1, pair.written + 1));
+    }
+  }
 }
 
 Reason LaunchWindow::why_not_held(const runtime::DeviceState& device,
@@ -159,6 +186,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                           runtime::StreamState* stream) {
   throw_pending();
   const std::string& name = kernel->kernel.name;
+  const runtime::TraceScope traced(device.trace(), "submit", name, device.id());
   check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
   try {
@@ -172,8 +200,11 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                   dims,      shape_of(device, name, kernel->shared_bytes, usual, dims),
                   arguments, stream};
   if (is_empty(call.shape)) return;  // W35
+  if (device.launches().has_losses()) check_losses(device, *kernel, arguments, dims);
 
-  const Reason refused = why_not_held(device, arguments, stream);
+  const Reason refused = kernel->never_held != Reason::none
+                             ? kernel->never_held
+                             : why_not_held(device, arguments, stream);
   if (explain_.listening()) {
     explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), ""});
   }

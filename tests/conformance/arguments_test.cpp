@@ -258,5 +258,41 @@ TEST_P(Arguments, TablesServeAtomics) {
          .options = {}});
 }
 
+/// x[i] = x[i] * scale + length of x, of one block's slot.
+ir::Kernel scaled_through_a_table(std::uint32_t slots) {
+  Shapes k("full");
+  const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), false, slots);
+  const auto scale = k.scalar_parameter("scale", Scalar::F32, slots);
+  const ValueId slot = k.position(Op::BlockIdx, 0);
+  const ValueId i = k.position(Op::ThreadIdx, 0);
+  const ValueId product = k.op(Op::Mul, {k.load(x, i, 0, slot), k.param(scale, slot)});
+  const ValueId length = k.cast(Scalar::F32, k.length(x, slot));
+  k.store(x, i, k.op(Op::Add, {product, length}), 0, slot);
+  return k.finish();
+}
+
+TEST_P(Arguments, W31_TablesMayFillTheParametersThatTheDeviceTakes) {
+  const std::uint64_t limit = driver().properties().parameter_bytes;
+  if (limit < 4096 || limit > 40'000) GTEST_SKIP() << "the device states no such limit";
+  const auto bytes = [&](std::uint32_t slots) {
+    return driver().parameter_cost(scaled_through_a_table(slots)).bytes;
+  };
+  std::uint32_t slots = 1;
+  while (bytes(slots + 64) <= limit) slots += 64;
+  while (bytes(slots + 1) <= limit) ++slots;
+  constexpr std::uint32_t kEach = 32;
+  std::vector<Value> arguments{view(ramp(slots * kEach), 0, kEach)};
+  for (std::uint32_t s = 1; s < slots; ++s) {
+    arguments.push_back(view_of(0, std::uint64_t{s} * kEach * sizeof(float), kEach));
+  }
+  for (std::uint32_t s = 0; s < slots; ++s) {
+    arguments.push_back(scalar(static_cast<float>(s % 19) - 9.0f));
+  }
+  check({.kernel = scaled_through_a_table(slots),
+         .shape = {{slots, 1, 1}, {kEach, 1, 1}, 0},
+         .arguments = arguments,
+         .options = {}});
+}
+
 }  // namespace
 }  // namespace salvo::conformance

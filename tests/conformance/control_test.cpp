@@ -81,6 +81,52 @@ TEST_P(Control, ForReadsLimitAndStepOnce) {
   });
 }
 
+TEST_P(Control, ForCountersThatPassTheLargestNumberGoOn) {
+  // The last step before the limit wraps, once or more often, until one lands beyond the limit.
+  for (std::int32_t step : {0x0dedbeef, 0x09abcdef}) {
+    accumulate([&](Shapes& k, ValueId i, std::uint32_t sum) {
+      const ValueId start = k.op(Op::And, {i, number(k, 3)});
+      k.for_up(k.op(Op::Add, {number(k, 0x60000000), start}), number(k, 0x7e000000),
+               number(k, step), [&](ValueId j) { mix(k, sum, j); });
+    });
+  }
+}
+
+TEST_P(Control, StridedLoopsTouchTheElementsTheyName) {
+  for (std::int32_t step : {1, 2, 5}) {
+    Shapes k("strided");
+    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), true);
+    const auto y = k.span_parameter("y", ir::Element::scalar(Scalar::I32), false);
+    const auto n = k.scalar_parameter("n", Scalar::I32);
+    guarded(k, n, [&](ValueId i) {
+      const ValueId row = k.op(Op::Mul, {i, number(k, 32)});
+      const ValueId length = k.op(Op::Rem, {i, number(k, 27)});
+      k.for_up(number(k, 0), length, number(k, step), [&](ValueId j) {
+        const ValueId at = k.op(Op::Add, {row, j});
+        const ValueId mirrored = k.op(Op::Sub, {k.op(Op::Add, {row, number(k, 31)}), j});
+        const ValueId wide = k.op(Op::Add, {k.cast(Scalar::I64, j), k.cast(Scalar::I64, row)});
+        const ValueId sum =
+            k.op(Op::Add, {k.load(x, k.op(Op::Add, {at, number(k, 3)})), k.load(x, mirrored)});
+        k.if_else(
+            k.op(Op::Ne, {k.op(Op::And, {k.load(x, wide), number(k, 1)}), number(k, 0)}),
+            [&] {
+              k.store(y, at, k.op(Op::Add, {k.load(y, at), sum}));
+            },
+            [&] {
+              k.store(y, wide, k.op(Op::Mul, {k.load(x, at), j}));
+            });
+        k.store(y, at, k.op(Op::Add, {k.load(y, at), number(k, 1)}));
+      });
+    });
+    std::vector<std::int32_t> data(40 * 32);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<int>(i * 7919 % 1013);
+    check({.kernel = k.finish(),
+           .shape = over(40),
+           .arguments = {span(data), zeros(data.size(), 4), scalar(40)},
+           .options = {.device_contraction = false, .may_alias = 0}});
+  }
+}
+
 TEST_P(Control, ForCountersTakeEveryIntegerType) {
   for (Scalar type : {Scalar::U32, Scalar::I64, Scalar::U64}) {
     accumulate([&](Shapes& k, ValueId i, std::uint32_t sum) {

@@ -17,6 +17,10 @@ std::string_view expected_failure(const Subject& subject, std::string_view test)
 /// and an int.
 runtime::UserSource user_source(const Subject& subject);
 
+/// Units in the last place by which `function` on a device may differ from the exact result, as
+/// stated for the backend.
+double stated_ulps(const Subject& subject, ir::Op function, ir::Scalar type);
+
 /// Units in the last place by which `function` on a device may differ from the interpreter: what
 /// is stated for the backend, and what the interpreter's own function may be off.
 double ulp_bound(const Subject& subject, ir::Op function, ir::Scalar type);

@@ -10,6 +10,7 @@
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/hip/hip_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
+#include "backends/level_zero/level_zero_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
 #include "unit/vulkan_validation.hpp"
@@ -35,6 +36,7 @@ struct Found {
     backends.push_back(backends::cuda::make_ptx_backend());
     backends.push_back(backends::cuda::make_c_backend());
     backends.push_back(backends::hip::make_backend());
+    backends.push_back(backends::level_zero::make_backend());
     backends.push_back(backends::opencl::make_backend());
     backends.push_back(backends::vulkan::make_backend({.validation = test::vulkan_validation()}));
     for (const auto& backend : backends) {

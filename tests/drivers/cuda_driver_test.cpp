@@ -97,6 +97,12 @@ TEST_F(CudaDriver, PropertiesAreTheDrivers) {
   EXPECT_FALSE(is.is_cpu);
 }
 
+TEST_F(CudaDriver, AnOldArchitectureIsRefusedInWords) {
+  fake_->capability = 6;
+  EXPECT_EQ(read_facts(Drivers::instance().api(), 0).obstacle,
+            "compute capability 7.0 is needed and it has 6.0");
+}
+
 TEST_F(CudaDriver, P3_ARepeatLaunchIsOneDriverCall) {
   const auto executable = built();
   launch(*executable);
@@ -166,6 +172,52 @@ TEST_F(CudaDriver, AssemblerErrorsCarryItsWords) {
   const Error error = failure("cuLinkAddData_v2", 218, [&] { built(); });
   EXPECT_EQ(error.code(), Errc::compile_failed);
   EXPECT_EQ(error.log(), "line 3: the assembler's words");
+}
+
+TEST_F(CudaDriver, MemoryOfOtherLibrariesIsCheckedAndTaken) {
+  const runtime::Buffer all = device_->adopt(0x7000, 4096);
+  EXPECT_EQ(all.address, 0x7000U);
+  EXPECT_EQ(all.bytes, 4096U);
+  EXPECT_EQ(device_->adopt(0x7010, 16).address, 0x7010U);
+  Error error = failure("none", 0, [&] { device_->adopt(0x7010, 4096); });
+  EXPECT_EQ(error.code(), Errc::invalid_argument);
+  EXPECT_THAT(error.message(), testing::HasSubstr("4096 bytes from 0x7010 pass the end"));
+  error = failure("none", 0, [&] { device_->adopt(0x9000, 16); });
+  EXPECT_EQ(error.code(), Errc::invalid_argument);
+  EXPECT_THAT(error.message(), testing::HasSubstr("0x9000 is no memory of this device"));
+}
+
+TEST_F(CudaDriver, StreamsOfOtherLibrariesAreUsedAndLeft) {
+  const Api& api = Drivers::instance().api();
+  const auto made = api.StreamCreate.calls();
+  const auto destroyed = api.StreamDestroy.calls();
+  {
+    const auto queue = device_->adopt_queue(0x1234);
+    EXPECT_EQ(queue->native(), 0x1234U);
+    const auto executable = built();
+    device_->launch(*queue, *executable, {{7, 1, 1}, {128, 1, 1}, 0}, arguments());
+    device_->finish(*queue);
+  }
+  EXPECT_EQ(api.StreamCreate.calls(), made);
+  EXPECT_EQ(api.StreamDestroy.calls(), destroyed);
+}
+
+TEST_F(CudaDriver, R14_TwoBackendsOnOneDeviceCopyWithinIt) {
+  auto other = make_ptx_backend()->open();
+  ASSERT_EQ(other.size(), 1U);
+  const runtime::Buffer from = other[0]->allocate(16);
+  const runtime::Buffer to = device_->allocate(16);
+  const char text[16] = "straight across";
+  other[0]->write(other[0]->queue(), from, 0, text, 16);
+  const Api& api = Drivers::instance().api();
+  const auto peers = api.CopyPeer.calls();
+  ASSERT_TRUE(device_->copy_from(device_->queue(), to, *other[0], other[0]->queue(), from, 16));
+  EXPECT_EQ(api.CopyPeer.calls(), peers);
+  char got[16] = {};
+  device_->read(device_->queue(), got, to, 0, 16);
+  EXPECT_STREQ(got, text);
+  device_->release(to);
+  other[0]->release(from);
 }
 
 TEST_F(CudaDriver, R14_TheProgramsOwnContextComesBack) {

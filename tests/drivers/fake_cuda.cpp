@@ -74,6 +74,10 @@ SALVO_FAKE(cuMemcpyDtoHAsync_v2, (void* to, Address from, std::size_t bytes, voi
            std::memcpy(to, reinterpret_cast<void*>(from), bytes))
 SALVO_FAKE(cuMemcpyDtoDAsync_v2, (Address to, Address from, std::size_t bytes, void*),
            std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes))
+SALVO_FAKE(cuMemcpyPeerAsync, (Address to, void*, Address from, void*, std::size_t bytes, void*),
+           std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes))
+SALVO_FAKE(cuDeviceCanAccessPeer, (int* reaches, int, int), *reaches = 1)
+SALVO_FAKE(cuCtxEnablePeerAccess, (void*, unsigned), )
 SALVO_FAKE(cuStreamCreateWithPriority, (void** stream, unsigned, int), *stream = elf)
 SALVO_FAKE(cuStreamDestroy_v2, (void*), )
 SALVO_FAKE(cuStreamSynchronize, (void*), )
@@ -128,10 +132,29 @@ int cuDeviceGetAttribute(int* value, int what, int) {
       *value = 0;
       return 0;
     case 75:
-      *value = 9;
+      *value = fake_cuda.capability;
       return 0;
     case 97:
       *value = 232'448;
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+// One allocation of 4096 bytes at 0x7000 of this device.
+SALVO_EXPORT int cuPointerGetAttribute(void* answer, int what, Address address);
+int cuPointerGetAttribute(void* answer, int what, Address address) {
+  if (address < 0x7000 || address >= 0x8000) return 1;
+  switch (what) {
+    case 9:
+      *static_cast<int*>(answer) = 0;
+      return 0;
+    case 11:
+      *static_cast<Address*>(answer) = 0x7000;
+      return 0;
+    case 12:
+      *static_cast<std::size_t*>(answer) = 4096;
       return 0;
     default:
       return 1;

@@ -8,6 +8,7 @@
 struct FakeCuda {
   const char* failing = "";          // the function that fails
   int status = 0;                    // and what it returns
+  int capability = 9;                // the major number of its compute capability
   void* contexts_of_thread[8] = {};  // the stack of contexts
   int depth = 0;
   unsigned char block[4096] = {};  // parameters of the last launch

@@ -75,6 +75,18 @@ SALVO_FAKE(hipMemcpyDtoHAsync, (void* to, void* from, std::size_t bytes, void*),
            std::memcpy(to, from, bytes))
 SALVO_FAKE(hipMemcpyDtoDAsync, (void* to, void* from, std::size_t bytes, void*),
            std::memmove(to, from, bytes))
+SALVO_FAKE(
+    hipPointerGetAttribute, (void* value, int what, void* address), switch (what) {
+      case 9:
+        *static_cast<int*>(value) = 0;
+        break;
+      case 11:
+        *static_cast<void**>(value) = address;
+        break;
+      default:
+        *static_cast<std::size_t*>(value) = 4096;
+        break;
+    })
 SALVO_FAKE(hipStreamCreateWithPriority, (void** stream, unsigned, int), *stream = elf;
            ++fake_hip.streams)
 SALVO_FAKE(hipStreamDestroy, (void*), --fake_hip.streams)

@@ -212,6 +212,11 @@ TEST_F(HipDriver, W14_AWriteHasReadTheBytesWhenItReturns) {
   device_->release(buffer);
 }
 
+TEST_F(HipDriver, ForeignMemoryIsCheckedAgainstItsAllocation) {
+  EXPECT_EQ(device_->adopt(0x7000, 4096).address, 0x7000U);
+  EXPECT_THROW(device_->adopt(0x7000, 4097), Error);
+}
+
 TEST_F(HipDriver, StreamsWaitForEventsAndTimersReadThem) {
   const auto queue = device_->make_queue(1);
   const auto first = device_->make_event();

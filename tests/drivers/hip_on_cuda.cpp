@@ -178,6 +178,9 @@ SALVO_FORWARD(hipMemcpyDtoDAsync, on_device,
               (std::uint64_t to, std::uint64_t from, Bytes bytes, void* stream),
               "cuMemcpyDtoDAsync_v2", to, from, bytes, stream)
 
+SALVO_FORWARD(hipPointerGetAttribute, on_device, (void* answer, int what, std::uint64_t address),
+              "cuPointerGetAttribute", answer, what, address)
+
 // Streams and events.
 
 SALVO_FORWARD(hipDeviceGetStreamPriorityRange, on_device, (int* least, int* greatest),

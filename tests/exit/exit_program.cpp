@@ -1,12 +1,18 @@
 // Ends in one of several ways while launches are held; ctest checks what is printed (W21, W61).
 // SPDX-License-Identifier: MIT
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "fake/fake_backend.hpp"
 #include "salvo/salvo.hpp"
@@ -22,8 +28,11 @@ auto twice_kernel() {
   });
 }
 
+const pid_t parent = getpid();
+
 /// Runs after the library's own exit flush, because it is registered before the runtime is made.
 void report() {
+  if (getpid() != parent) return;
   const auto stats = salvo::window::stats();
   std::printf("submitted=%d issued=%d held=%d failed=%d\n", static_cast<int>(stats.submitted),
               static_cast<int>(stats.issued), static_cast<int>(stats.held),
@@ -87,6 +96,37 @@ int launch_while_exiting() {
   return 0;
 }
 
+/// What the parent holds is the parent's: the child has no window, uses no device it inherited, and
+/// ends without waiting for any (W61).
+int fork_while_holding(const salvo::Device& device) {
+  hold_one(device);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      device.launch(twice_kernel(), salvo::over(kCount), early.vector, kCount);
+      std::printf("child: launched");
+    } catch (const salvo::Error& error) {
+      std::printf("child: %s", error.code() == salvo::Errc::no_device ? "refused" : error.what());
+    }
+    salvo::RuntimeOptions options;
+    options.built_in_backends = false;
+    const auto control = std::make_shared<salvo::tests::FakeControl>();
+    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    salvo::Runtime own(std::move(options));
+    std::printf(" held=%d", static_cast<int>(own.window().stats().held));
+    const salvo::Vector<float> vector(std::vector<float>(kCount, 2.0f));
+    own.devices().at(0).launch(twice_kernel(), salvo::over(kCount), vector, kCount);
+    if (vector[0] == 4.0f) std::printf(" child: has a runtime of its own\n");
+    std::fflush(stdout);
+    std::exit(3);  // static vectors, the inherited runtime and its exit flush end here
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::printf("child left with %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -95,7 +135,9 @@ int main(int argc, char** argv) {
   if (how == "launching") return launch_while_exiting();
   std::atexit(report);
   const auto device = deferring_device();
+  if (how == "forking") return fork_while_holding(device);
   hold_one(device);
+  if (how == "underscore") _exit(5);
   if (how == "exit") std::exit(0);
   if (how == "exception") {
     try {

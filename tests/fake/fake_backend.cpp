@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "fake/late_queue.hpp"
@@ -39,7 +41,12 @@ void FakeControl::clear() {
 
 void FakeControl::fail(Driver what, std::uint32_t nth, std::string kernel, Errc code) {
   const std::lock_guard lock(lock_);
-  faults_.push_back({what, nth, std::move(kernel), code});
+  faults_.push_back({what, nth, std::move(kernel), code, false});
+}
+
+void FakeControl::fail_after_start(std::string kernel) {
+  const std::lock_guard lock(lock_);
+  faults_.push_back({Driver::launch, 1, std::move(kernel), Errc::launch_failed, true});
 }
 
 bool FakeControl::all_faults_struck() const {
@@ -58,10 +65,44 @@ void FakeControl::note(DriverCall call) {
     details.backend = "fake";
     details.operation = "injected";
     details.message = "an injected failure";
+    details.may_have_started = fault->may_have_started;
     faults_.erase(fault);
     throw Error(std::move(details));
   }
   calls_.push_back(std::move(call));
+}
+
+void FakeControl::fail_on_device(std::string kernel, Errc code) {
+  const std::lock_guard lock(lock_);
+  device_faults_.emplace_back(std::move(kernel), code);
+}
+
+std::optional<Errc> FakeControl::takes_down(const std::string& kernel) {
+  const std::lock_guard lock(lock_);
+  const auto found = std::ranges::find_if(device_faults_, [&](const auto& fault) {
+    return kernel.find(fault.first) != std::string::npos;
+  });
+  if (found == device_faults_.end()) return std::nullopt;
+  const Errc code = found->second;
+  device_faults_.erase(found);
+  return code;
+}
+
+void FakeControl::hold_builds(std::string kernel) {
+  const std::lock_guard lock(lock_);
+  held_builds_ = std::move(kernel);
+}
+
+void FakeControl::release_builds() {
+  const std::lock_guard lock(lock_);
+  held_builds_.clear();
+  released_.notify_all();
+}
+
+void FakeControl::wait_for_build(const std::string& kernel) {
+  std::unique_lock lock(lock_);
+  released_.wait(
+      lock, [&] { return held_builds_.empty() || kernel.find(held_builds_) == std::string::npos; });
 }
 
 namespace {
@@ -115,6 +156,7 @@ class FakeExecutable final : public runtime::Executable {
         max_threads_(max_threads),
         binary_(std::move(binary)) {}
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads_; }
+  std::uint32_t spill_bytes_per_thread() const noexcept override { return spill; }
   std::vector<std::byte> binary() const override { return binary_; }
   std::optional<std::vector<runtime::SourceParameter>> source_parameters() const override {
     return parameters;
@@ -123,6 +165,7 @@ class FakeExecutable final : public runtime::Executable {
   const std::shared_ptr<runtime::Executable> inner;
   const std::string kernel;
   std::optional<std::vector<runtime::SourceParameter>> parameters;
+  std::uint32_t spill = 0;
 
  private:
   std::uint32_t max_threads_;
@@ -159,6 +202,7 @@ class FakeDevice final : public runtime::DeviceDriver {
                              const runtime::TranslateOptions& options) const override {
     runtime::Program program = inner_->translate(kernel, options);
     if (options_.rewrite) options_.rewrite(program);
+    if (options_.marks_aliases) program.code += options.may_alias == 0 ? " apart" : " aliasing";
     return program;
   }
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel,
@@ -166,6 +210,7 @@ class FakeDevice final : public runtime::DeviceDriver {
                                              std::span<const std::byte> cached) override {
     note({cached.empty() ? Driver::build : Driver::load, kernel.name, {}, 0, 0, program.code});
     see(kernel);
+    control_->wait_for_build(kernel.name);
     std::vector<std::byte> binary = compile(program);
     if (!cached.empty() && !std::ranges::equal(cached, binary)) {
       throw Error(Errc::compile_failed, "this is no binary of that program");
@@ -174,9 +219,11 @@ class FakeDevice final : public runtime::DeviceDriver {
     const std::uint32_t own = options_.max_threads ? options_.max_threads(kernel) : 0;
     auto real = options_.contracts ? inner_->build(contracted(kernel), program, {})
                                    : inner_->build(kernel, program, {});
-    return std::make_unique<FakeExecutable>(std::move(real), kernel.name,
-                                            own ? own : properties_.max_threads_per_block,
-                                            std::move(binary));
+    auto made = std::make_unique<FakeExecutable>(std::move(real), kernel.name,
+                                                 own ? own : properties_.max_threads_per_block,
+                                                 std::move(binary));
+    if (options_.spill) made->spill = options_.spill(kernel);
+    return made;
   }
   std::string build_identity() const override { return options_.build_identity; }
   std::uint32_t preferred_block(const runtime::Executable*) const override { return 256; }
@@ -223,11 +270,33 @@ class FakeDevice final : public runtime::DeviceDriver {
               std::span<const runtime::Argument> arguments) override {
     auto& fake = static_cast<FakeExecutable&>(executable);
     note({Driver::launch, fake.kernel, shape, 0}, &queue);
+    if (const auto failure = control_->takes_down(fake.kernel)) {
+      late(queue).failure = failure;
+      return;
+    }
     give(queue, [this, code = fake.inner, shape,
                  given = std::vector<runtime::Argument>(arguments.begin(), arguments.end())] {
       inner_->launch(inner_->queue(), *code, shape, given);
       ++clock_;
     });
+  }
+  std::size_t shortest_replay() const noexcept override { return options_.shortest_replay; }
+  bool replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) override {
+    std::string sequence;
+    for (const runtime::LaunchCommand& command : commands) {
+      sequence += static_cast<FakeExecutable*>(command.executable)->kernel + "," +
+                  std::to_string(command.shape->grid[0]) + ";";
+    }
+    if (sequences_.insert(sequence).second) return false;
+    try {
+      note({Driver::replay, sequence, {}, commands.size()}, &queue);
+    } catch (const Error&) {
+      return false;
+    }
+    for (const runtime::LaunchCommand& command : commands) {
+      launch(queue, *command.executable, *command.shape, command.arguments);
+    }
+    return true;
   }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override {
@@ -242,6 +311,7 @@ class FakeDevice final : public runtime::DeviceDriver {
     note({Driver::read, "", {}, bytes}, &queue);
     give(queue, [=, this] { inner_->read(inner_->queue(), target, from, offset, bytes); });
     run(queue);
+    throw_failure(queue);
   }
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override {
@@ -249,10 +319,31 @@ class FakeDevice final : public runtime::DeviceDriver {
     give(queue,
          [=, this] { inner_->copy(inner_->queue(), to, to_offset, from, from_offset, bytes); });
   }
+  bool copy_from(runtime::Queue& queue, runtime::Buffer to, runtime::DeviceDriver& source,
+                 runtime::Queue& source_queue, runtime::Buffer from, std::size_t bytes) override {
+    if (!options_.peers) return false;
+    note({Driver::copy_from_peer, "", {}, bytes}, &queue);
+    auto& other = static_cast<FakeDevice&>(source);
+    other.run(source_queue);
+    std::vector<std::byte> kept(bytes);
+    other.inner_->read(other.inner_->queue(), kept.data(), from, 0, bytes);
+    give(queue, [this, to, kept = std::move(kept)] {
+      inner_->write(inner_->queue(), to, 0, kept.data(), kept.size());
+    });
+    return true;
+  }
+  runtime::Buffer adopt(std::uint64_t address, std::size_t bytes) override {
+    return {address, bytes, address};
+  }
+  std::unique_ptr<runtime::Queue> adopt_queue(std::uintptr_t) override {
+    note({Driver::adopt_queue, "", {}, 0});
+    return std::make_unique<LateQueue>(++last_queue_);
+  }
   void submit(runtime::Queue& queue) override { note({Driver::submit, "", {}, 0}, &queue); }
   void finish(runtime::Queue& queue) override {
     note({Driver::finish, "", {}, 0}, &queue);
     run(queue);
+    throw_failure(queue);
   }
 
   std::unique_ptr<runtime::Queue> make_queue(int) override {
@@ -342,6 +433,18 @@ class FakeDevice final : public runtime::DeviceDriver {
     late(queue).work()->run();
   }
 
+  static void throw_failure(runtime::Queue& queue) {
+    const std::optional<Errc> failure = std::exchange(late(queue).failure, std::nullopt);
+    if (!failure) return;
+    Error::Details details;
+    details.code = *failure;
+    details.backend = "fake";
+    details.operation = "wait";
+    details.message = "a launch failed on the device";
+    details.may_have_started = true;
+    throw Error(std::move(details));
+  }
+
   void note(DriverCall call, runtime::Queue* queue = nullptr) {
     call.device = number_;
     if (queue) call.queue = late(*queue).number();
@@ -356,6 +459,7 @@ class FakeDevice final : public runtime::DeviceDriver {
   std::recursive_mutex lock_;  // work that is done waits for other work
   LateQueue queue_{0};
   std::uint32_t last_queue_ = 0;
+  std::set<std::string> sequences_;  // that came before
   std::uint64_t clock_ = 0;
 };
 

@@ -3,12 +3,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend.hpp"
@@ -37,6 +39,9 @@ enum class Driver : std::uint8_t {
   register_host,
   unregister_host,
   build_source,
+  replay,  // of a whole sequence; its launches are noted too
+  copy_from_peer,
+  adopt_queue,
 };
 
 struct DriverCall {
@@ -62,9 +67,21 @@ class FakeControl {
   /// only calls for kernels whose name contains it count.
   void fail(Driver what, std::uint32_t nth = 1, std::string kernel = "",
             Errc code = Errc::launch_failed);
+  /// Lets the next launch of a kernel whose name contains `kernel` fail when it may have run
+  /// already.
+  void fail_after_start(std::string kernel);
   bool all_faults_struck() const;
+  /// The next launch of a kernel whose name contains `kernel` is taken, and fails on the device:
+  /// the next wait for its queue throws, once, and what was to be written is not.
+  void fail_on_device(std::string kernel, Errc code = Errc::launch_failed);
+  /// Builds of kernels whose names contain `kernel` do not end until `release_builds`.
+  void hold_builds(std::string kernel);
+  void release_builds();
 
-  void note(DriverCall call);  // called by the fake driver; throws the fault that is due
+  // Called by the fake driver.
+  void note(DriverCall call);  // throws the fault that is due
+  std::optional<Errc> takes_down(const std::string& kernel);
+  void wait_for_build(const std::string& kernel);
 
  private:
   struct Fault {
@@ -72,10 +89,14 @@ class FakeControl {
     std::uint32_t left;
     std::string kernel;
     Errc code;
+    bool may_have_started = false;
   };
   mutable std::mutex lock_;
   std::vector<DriverCall> calls_;
   std::vector<Fault> faults_;
+  std::vector<std::pair<std::string, Errc>> device_faults_;
+  std::string held_builds_;  // empty: none
+  std::condition_variable released_;
 };
 
 struct FakeOptions {
@@ -88,8 +109,12 @@ struct FakeOptions {
   std::function<runtime::ParameterCost(const ir::Kernel&)> cost{};
   /// Largest block of a kernel once it is built; 0 for the device's.
   std::function<std::uint32_t(const ir::Kernel&)> max_threads{};
+  /// Spill memory of a kernel's threads, in bytes.
+  std::function<std::uint32_t(const ir::Kernel&)> spill{};
   /// The device's compiler contracts whatever it is told, within what it compiles as one kernel.
   bool contracts = false;
+  /// Whether its devices copy to each other without the host.
+  bool peers = false;
   /// Changes generated source, as registering an intrinsic anew would.
   std::function<void(runtime::Program&)> rewrite{};
   /// Which device compiler it is, for the disk cache; and whether it hands out binaries.
@@ -99,6 +124,11 @@ struct FakeOptions {
   std::function<std::optional<ir::Kernel>(const runtime::UserSource&)> compiler{};
   /// Whether compiled user source tells its parameters.
   bool tells_parameters = true;
+  /// Whether sequences of so many launches are replayed when they come again; 0: never. A sequence
+  /// is known by its kernels' names and its grids.
+  std::size_t shortest_replay = 0;
+  /// Code ends in "aliasing" or "apart", as spans may overlap or not (W80).
+  bool marks_aliases = false;
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };

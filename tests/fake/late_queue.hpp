@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "runtime/backend.hpp"
@@ -41,6 +42,7 @@ class LateQueue final : public runtime::Queue {
   explicit LateQueue(std::uint32_t number) : number_(number) {}
   std::uint32_t number() const noexcept { return number_; }
   const std::shared_ptr<LateWork>& work() const noexcept { return work_; }
+  std::optional<Errc> failure;  // of a launch, told by the next wait
 
  private:
   std::uint32_t number_;

@@ -3,28 +3,22 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <array>
 #include <bit>
-#include <cstdlib>
 #include <functional>
-#include <random>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "fake/fake_backend.hpp"
+#include "random/random_support.hpp"
 #include "salvo/salvo.hpp"
 
 namespace salvo::tests {
 namespace {
-
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  int below(int n) { return static_cast<int>(engine_() % static_cast<unsigned>(n)); }
-  bool one_in(int n) { return below(n) == 0; }
-
- private:
-  std::mt19937 engine_;
-};
 
 /// Where a producer stores, and so how it is launched.
 enum class Layout {
@@ -41,6 +35,8 @@ enum class Layout {
 
 struct Program {
   unsigned seed = 0;
+  int type = 0;        // of element
+  unsigned shape = 0;  // which expressions the kernels hold
   Layout layout = Layout::guarded;
   int count = 0;     // elements of every vector
   int produced = 0;  // the producer's own bound
@@ -48,12 +44,23 @@ struct Program {
   bool in_place = false;
   bool own_input = false;  // the consumer writes the producer's input
   bool third = false;      // a consumer of the consumer
+
+  std::string text() const {
+    return fmt::format(
+        "seed {}: type {}, shape {}, layout {}, {} elements, {} produced, {} consumed{}{}{}", seed,
+        type, shape, static_cast<int>(layout), count, produced, consumed,
+        in_place ? ", in place" : "", own_input ? ", onto the input" : "",
+        third ? ", with a third" : "");
+  }
 };
 
-Program random_program(unsigned seed) {
+/// `shapes` different sets of expressions are used by all seeds together; 0 for any number.
+Program random_program(unsigned seed, unsigned shapes) {
   Random random(seed);
   Program p;
   p.seed = seed;
+  p.type = static_cast<int>(seed % 6);
+  p.shape = shapes ? seed / 6 % shapes : seed;
   p.layout = static_cast<Layout>(random.below(9));
   p.count = 64 * (1 + random.below(6));
   p.produced = random.one_in(3) ? p.count - random.below(40) : p.count;
@@ -104,10 +111,10 @@ Computed<T> expression(Random& random, std::vector<Computed<T>> values) {
 }
 
 template <class T>
-auto producer(const Program& p) {
+auto make_producer(const Program& p) {
   return kernel("producer", [p](Span<T> x, Span<T> y, Span<std::int32_t> order, Int n, Int width) {
     const auto put = [&](Int index) {
-      Random random(p.seed * 3 + 1);
+      Random random(p.shape * 3 + 1);
       Computed<T> value = x[index];
       y[index] = expression<T>(random, {value, Computed<T>(value * value)});
     };
@@ -145,6 +152,18 @@ auto producer(const Program& p) {
   });
 }
 
+/// The producer of a program; programs of one layout and shape share it.
+template <class T>
+auto producer(const Program& p, Contraction mode) {
+  static std::map<std::tuple<Layout, unsigned, Contraction>, decltype(make_producer<T>(p))> known;
+  const std::tuple key{p.layout, p.shape, mode};
+  auto found = known.find(key);
+  if (found == known.end()) {
+    found = known.emplace(key, make_producer<T>(p).contraction(mode)).first;
+  }
+  return found->second;
+}
+
 Dims producer_dims(const Program& p) {
   switch (p.layout) {
     case Layout::exact:
@@ -161,7 +180,7 @@ Dims producer_dims(const Program& p) {
 }
 
 template <class T>
-auto consumer(const std::string& name, unsigned seed) {
+auto make_consumer(const std::string& name, unsigned seed) {
   return kernel(name, [seed](Span<T> y, Span<T> w, Span<T> z, Int n) {
     auto i = global_thread_id();
     if_(i < n, [&] {
@@ -175,6 +194,19 @@ auto consumer(const std::string& name, unsigned seed) {
       }
     });
   });
+}
+
+template <class T>
+auto consumer(const std::string& name, unsigned seed, Contraction mode) {
+  static std::map<std::tuple<std::string, unsigned, Contraction>,
+                  decltype(make_consumer<T>(name, seed))>
+      known;
+  const std::tuple key{name, seed, mode};
+  auto found = known.find(key);
+  if (found == known.end()) {
+    found = known.emplace(key, make_consumer<T>(name, seed).contraction(mode)).first;
+  }
+  return found->second;
 }
 
 template <class T>
@@ -214,7 +246,7 @@ void append(Bytes& bytes, const Vector<T>& vector) {
 }
 
 template <class T>
-Bytes run_typed(const Device& device, const Program& p) {
+Bytes run_typed(const Device& device, const Program& p, Contraction mode) {
   const auto vector = [&](unsigned salt) {
     return Vector<T>{std::span<const T>(inputs<T>(p.count, p.seed * 5 + salt))};
   };
@@ -225,84 +257,132 @@ Bytes run_typed(const Device& device, const Program& p) {
   // Rounded to pairs and fours where an index would leave the vector otherwise.
   const int produced =
       p.layout == Layout::swapped || p.layout == Layout::permuted ? p.produced / 4 * 4 : p.produced;
-  device.launch(producer<T>(p), producer_dims(p), x, y, order, produced, 16);
+  device.launch(producer<T>(p, mode), producer_dims(p), x, y, order, produced, 16);
   Vector<T>& target = p.in_place ? y : p.own_input ? x : z;
-  device.launch(consumer<T>("consumer", p.seed), over(p.consumed), y, w, target, p.consumed);
+  device.launch(consumer<T>("consumer", p.shape, mode), over(p.consumed), y, w, target, p.consumed);
   if (p.third) {
-    device.launch(consumer<T>("third", p.seed + 1), over(p.consumed), target, w, last, p.consumed);
+    device.launch(consumer<T>("third", p.shape + 1, mode), over(p.consumed), target, w, last,
+                  p.consumed);
   }
   Bytes bytes;
   for (const auto* one : {&x, &y, &z, &last}) append(bytes, *one);
   return bytes;
 }
 
-Bytes run(const Device& device, const Program& p) {
-  switch (p.seed % 6) {
+Bytes run(const Device& device, const Program& p, Contraction mode) {
+  switch (p.type) {
     case 0:
-      return run_typed<half>(device, p);
+      return run_typed<half>(device, p, mode);
     case 1:
-      return run_typed<bfloat16>(device, p);
+      return run_typed<bfloat16>(device, p, mode);
     case 2:
-      return run_typed<std::int8_t>(device, p);
+      return run_typed<std::int8_t>(device, p, mode);
     case 3:
-      return run_typed<std::int32_t>(device, p);
+      return run_typed<std::int32_t>(device, p, mode);
     case 4:
-      if (device.properties().fp64) return run_typed<double>(device, p);
+      if (device.properties().fp64) return run_typed<double>(device, p, mode);
       [[fallthrough]];
     default:
-      return run_typed<float>(device, p);
+      return run_typed<float>(device, p, mode);
   }
 }
 
-int programs(int usual) {
-  const char* wanted = std::getenv("SALVO_TEST_PROGRAMS");
-  return wanted ? std::atoi(wanted) : usual;
-}
+/// Runs programs on one device in each way.
+class Comparison {
+ public:
+  Comparison(Runtime& runtime, const Device& device)
+      : window_(runtime.window()),
+        device_(device),
+        reference_(own_environment()),
+        interpreter_(reference_.get("Interpreter:0")),
+        mode_(device.properties().fast_fma ? Contraction::fixed : Contraction::off) {
+    window_.set_cpu_devices(true);
+    window_.set_planner(Planner::always);
+  }
+
+  /// What is wrong, or nothing.
+  std::string check(const Program& program) {
+    try {
+      window_.set_epilogue_enabled(true);
+      window_.reset_stats();
+      const Bytes together = run(device_, program, mode_);
+      const WindowStats stats = window_.stats();
+      merged_ = stats.epilogue_merges > 0;
+      if (stats.fallbacks != 0) return "a merged kernel was not launched";
+      window_.set_epilogue_enabled(false);
+      if (together != run(device_, program, mode_)) return "merged and apart differ";
+      if (together != run(interpreter_, program, mode_)) {
+        return "the device and the interpreter differ";
+      }
+      return "";
+    } catch (const std::exception& failure) {
+      return failure.what();
+    }
+  }
+  bool merged() const { return merged_; }
+
+  /// The program with each of its peculiarities taken away that it fails without.
+  Program shrink(Program program) {
+    const std::array<std::function<void(Program&)>, 6> simpler{
+        [](Program& p) { p.third = false; },
+        [](Program& p) { p.own_input = false; },
+        [](Program& p) { p.in_place = false; },
+        [](Program& p) { p.layout = Layout::guarded; },
+        [](Program& p) { p.produced = p.consumed = p.count; },
+        [](Program& p) { p.count = p.produced = p.consumed = 64; }};
+    for (const auto& change : simpler) {
+      Program smaller = program;
+      change(smaller);
+      if (!check(smaller).empty()) program = smaller;
+    }
+    return program;
+  }
+
+ private:
+  Window& window_;
+  const Device device_;
+  Runtime reference_;
+  const Device interpreter_;
+  /// `off` where the device has no fma to form, because the interpreter has.
+  const Contraction mode_;
+  bool merged_ = false;
+};
 
 /// Runs programs on a device merged and apart, and interpreted. At least a third must merge.
-void compare(Runtime& runtime, const Device& device, int count) {
-  RuntimeOptions options;
-  options.environment = [](const char*) { return nullptr; };
-  Runtime reference(std::move(options));
-  const Device interpreter = reference.get("Interpreter:0");
-  Window& window = runtime.window();
-  window.set_cpu_devices(true);
-  window.set_planner(Planner::always);
-  int merged = 0;
-  for (int seed = 0; seed < count; ++seed) {
-    const Program program = random_program(static_cast<unsigned>(seed));
-    SCOPED_TRACE("program " + std::to_string(seed));
-    window.set_epilogue_enabled(true);
-    window.reset_stats();
-    const Bytes together = run(device, program);
-    const auto stats = window.stats();
-    merged += stats.epilogue_merges > 0 ? 1 : 0;
-    ASSERT_EQ(stats.fallbacks, 0U);
-    window.set_epilogue_enabled(false);
-    ASSERT_EQ(together, run(device, program));
-    ASSERT_EQ(together, run(interpreter, program));
+void compare(Runtime& runtime, const Device& device, int count, unsigned shapes) {
+  Tally tally("epilogues_on_" + device.id());
+  Comparison comparison(runtime, device);
+  for (int k = 0; k < count; ++k) {
+    const Program program = random_program(first_seed() + static_cast<unsigned>(k), shapes);
+    const std::string wrong = comparison.check(program);
+    ++tally.programs;
+    tally.merged += comparison.merged() ? 1 : 0;
+    if (!wrong.empty()) {
+      const Program small = comparison.shrink(program);
+      FAIL() << wrong << "\n"
+             << program.text() << "\nshrunk: " << comparison.check(small) << "\n"
+             << small.text();
+    }
   }
-  EXPECT_GE(merged * 3, count);
+  tally.report();
+  EXPECT_GE(tally.merged * 3, count);
 }
 
 TEST(RandomEpilogues, RecordingDevice) {
-  RuntimeOptions options;
+  RuntimeOptions options = own_environment();
   options.built_in_backends = false;
-  options.environment = [](const char*) { return nullptr; };
   options.backends.push_back(make_fake_backend(std::make_shared<FakeControl>()));
   Runtime runtime(std::move(options));
-  compare(runtime, runtime.devices().front(), programs(300));
+  compare(runtime, runtime.devices().front(), programs(300), 0);
 }
 
 TEST(RandomEpilogues, EveryDeviceThatCompiles) {
-  RuntimeOptions options;
-  options.environment = [](const char*) { return nullptr; };
-  Runtime runtime(std::move(options));
+  Runtime runtime(own_environment());
   int tried = 0;
   for (const Device& device : runtime.devices()) {
     if (!runtime.window().defers(device.backend())) continue;
     SCOPED_TRACE(device.id());
-    compare(runtime, device, programs(8));
+    compare(runtime, device, programs(8), 2);
     ++tried;
   }
   if (tried == 0) GTEST_SKIP() << "no device here compiles kernels";

@@ -63,6 +63,7 @@ TEST_F(W19Streams, W19_EveryRangedCopyIssuesWhatIsHeld) {
   to_device(device, x);
   to_device(device, y);
   expect_each_issues({
+      {"copy_to_host of what the host has", [&] { copy_to_host(y, 5, host); }},
       {"copy_to_device", [&] { copy_to_device(device, x, 5, host); }},
       {"copy_to_host", [&] { copy_to_host(x, 5, host); }},
       {"copy", [&] { copy(x, 0, y, 10, 10); }},

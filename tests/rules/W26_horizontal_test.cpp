@@ -322,6 +322,39 @@ TEST_F(W26Horizontal, W38_AGroupOfOneKernelIsBuiltOnceForAnyOrderAndNearbyCount)
   EXPECT_EQ(outputs[0][kCount - 1], 6.0f);
 }
 
+TEST_F(W26Horizontal, W38_AGroupOfTwoIsBuiltAsOneOfEight) {
+  std::vector<Vector<float>> outputs;
+  for (int i = 0; i < 8; ++i) outputs.emplace_back(kCount);
+  for (const int count : {2, 8, 3}) {
+    for (int i = 0; i < count; ++i) device.launch(twice, over(kCount), x, outputs[i], kCount);
+    fake.window().flush();
+  }
+  EXPECT_EQ(fake.control->count(Driver::build), 1U);
+  EXPECT_EQ(launches(), 3U);
+}
+
+TEST_F(W26Horizontal, W34_EachMemberSeesItsOwnBlocks) {
+  // Its own first block is not the group's.
+  const auto numbered = [](const std::string& name, int plus) {
+    return kernel(name, [plus](Span<std::int32_t> to) {
+      to[block_idx_x() * block_dim_x() + thread_idx_x()] = block_idx_x() + plus;
+    });
+  };
+  const auto first = numbered("first", 100), second = numbered("second", 200);
+  Vector<std::int32_t> a(128), b(192), c(64);
+  for (Vector<std::int32_t>* to : {&a, &b, &c}) {
+    const int blocks = static_cast<int>(to->size() / 64);
+    device.launch(to == &b ? second : first, grid(blocks).block(64), *to);
+  }
+  fake.window().flush();
+  EXPECT_EQ(launches(), 1U);
+  EXPECT_EQ(a[0], 100);
+  EXPECT_EQ(a[127], 101);
+  EXPECT_EQ(b[0], 200);
+  EXPECT_EQ(b[191], 202);
+  EXPECT_EQ(c[63], 100);
+}
+
 TEST_F(W26Horizontal, W38_TheSameSetInAnotherOrderIsAHit) {
   EXPECT_EQ(issued(launch_twice(), [&] { device.launch(negate, over(kCount), x, z, kCount); }), 1U);
   EXPECT_EQ(issued([&] { device.launch(negate, over(kCount), x, z, kCount); }, launch_twice()), 1U);
@@ -373,6 +406,26 @@ TEST(W82Planner, W82_ProfitDeclinesWhatWouldLoseAndSaysSo) {
   EXPECT_EQ(run(Planner::profit), 2U);
   EXPECT_EQ(fake.window().decisions().back().reason, Reason::not_profitable);
   EXPECT_EQ(fake.window().decisions().back().kernels, "first+second");
+}
+
+TEST(W82Planner, W82_ProfitLeavesLaunchesAloneThatFillTheDeviceManyTimes) {
+  FakeRuntime fake{
+      FakeOptions{.backend = "CUDA/C", .adjust = [](DeviceProperties& d) { d.compute_units = 1; }}};
+  const auto first = scaled("first", 2.0f), second = scaled("second", 3.0f);
+  const auto launches = [&](Planner planner, int threads) {
+    fake.window().set_planner(planner);
+    fake.control->clear();
+    Vector<float> x{std::vector<float>(16, 3.0f)}, y(16), z(16);
+    const auto blocks = grid(threads / 256).block(256);
+    fake.device().launch(first, blocks, x, y, 16);
+    fake.device().launch(second, blocks, x, z, 16);
+    EXPECT_EQ(y[15], 6.0f);
+    EXPECT_EQ(z[15], 9.0f);
+    return fake.control->count(Driver::launch);
+  };
+  EXPECT_EQ(launches(Planner::profit, 4096), 1U);
+  EXPECT_EQ(launches(Planner::profit, 131072), 2U);
+  EXPECT_EQ(launches(Planner::always, 131072), 1U);
 }
 
 }  // namespace salvo::tests

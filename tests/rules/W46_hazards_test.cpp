@@ -10,6 +10,11 @@ namespace {
 
 constexpr int kCount = 1000;
 
+class W11Between : public OnEachSubject {};
+SALVO_ON_SUBJECTS(W11Between, kRecording);
+class W46Hazards : public OnEachSubject {};
+SALVO_ON_SUBJECTS(W46Hazards, kRecording);
+
 Vector<float> inputs(std::size_t count = kCount) {
   return Vector<float>{std::span<const float>(telling_values(count))};
 }
@@ -31,7 +36,7 @@ auto three(const std::string& name, Body body) {
   });
 }
 
-TEST(W46Hazards, W46_InPlaceConsumersMerge) {
+TEST_P(W46Hazards, W46_InPlaceConsumersMerge) {
   expect_merged([](const Device& device) -> Bytes {
     const Vector<float> x = inputs();
     Vector<float> y(kCount);
@@ -63,7 +68,7 @@ TEST(W46Hazards, W46_InPlaceConsumersMerge) {
   });
 }
 
-TEST(W46Hazards, W46_AnInPlaceConsumerOfAnInPlaceProducerMerges) {
+TEST_P(W46Hazards, W46_AnInPlaceConsumerOfAnInPlaceProducerMerges) {
   expect_merged([](const Device& device) -> Bytes {
     Vector<float> y = inputs();
     device.launch(kernel("producer",
@@ -77,7 +82,7 @@ TEST(W46Hazards, W46_AnInPlaceConsumerOfAnInPlaceProducerMerges) {
   });
 }
 
-TEST(W46Hazards, W46_AConsumerOfAVectorThatTheProducerStoresTwiceIsRefused) {
+TEST_P(W46Hazards, W46_AConsumerOfAVectorThatTheProducerStoresTwiceIsRefused) {
   // y then holds two stores for each element, so a third launch cannot hang on one of them.
   const Program program = [](const Device& device) -> Bytes {
     const Vector<float> x = inputs();
@@ -93,7 +98,7 @@ TEST(W46Hazards, W46_AConsumerOfAVectorThatTheProducerStoresTwiceIsRefused) {
   EXPECT_EQ(ran.outputs, run_program(program, false).outputs);
 }
 
-TEST(W46Hazards, W46_AConsumerThatWritesWhatTheProducerReadAtTheSameElementMerges) {
+TEST_P(W46Hazards, W46_AConsumerThatWritesWhatTheProducerReadAtTheSameElementMerges) {
   expect_merged([](const Device& device) -> Bytes {
     Vector<float> x = inputs(), y(kCount);
     device.launch(two("producer", [](auto a, auto b, Int i, Int) { b[i] = a[i] * 2.0f; }),
@@ -104,7 +109,7 @@ TEST(W46Hazards, W46_AConsumerThatWritesWhatTheProducerReadAtTheSameElementMerge
   });
 }
 
-TEST(W46Hazards, W46_AConsumerThatWritesWhatTheProducerReadsElsewhereIsRefused) {
+TEST_P(W46Hazards, W46_AConsumerThatWritesWhatTheProducerReadsElsewhereIsRefused) {
   const auto refused = [](auto body) {
     expect_refused(
         [body](const Device& device) -> Bytes {
@@ -126,7 +131,7 @@ TEST(W46Hazards, W46_AConsumerThatWritesWhatTheProducerReadsElsewhereIsRefused) 
   });
 }
 
-TEST(W46Hazards, W46_AProducerThatReadsAfterItsStoreIsRefused) {
+TEST_P(W46Hazards, W46_AProducerThatReadsAfterItsStoreIsRefused) {
   // The specification's first example: y[i] = 2 x[i]; z[i] = x[i] with x[i] = y[i] + 1.
   expect_refused(
       [](const Device& device) -> Bytes {
@@ -158,7 +163,7 @@ TEST(W46Hazards, W46_AProducerThatReadsAfterItsStoreIsRefused) {
       Reason::hazard);
 }
 
-TEST(W46Hazards, W46_AProducerThatReadsInALoopBackToTheStoreIsRefused) {
+TEST_P(W46Hazards, W46_AProducerThatReadsInALoopBackToTheStoreIsRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
         Vector<float> x = inputs(), y(kCount);
@@ -175,7 +180,7 @@ TEST(W46Hazards, W46_AProducerThatReadsInALoopBackToTheStoreIsRefused) {
       Reason::hazard);
 }
 
-TEST(W46Hazards, W46_AConsumerOfAnotherOutputOfTheProducerIsRefused) {
+TEST_P(W46Hazards, W46_AConsumerOfAnotherOutputOfTheProducerIsRefused) {
   // The second example: y[i] = a; z[i] = b with z[i] = y[i].
   const auto two_outputs = three("producer", [](auto a, auto b, auto c, Int i, Int) {
     b[i] = a[i] * 2.0f;
@@ -204,7 +209,7 @@ TEST(W46Hazards, W46_AConsumerOfAnotherOutputOfTheProducerIsRefused) {
       Reason::hazard);
 }
 
-TEST(W46Hazards, W46_ViewsThatStartElsewhereAreRefused) {
+TEST_P(W46Hazards, W46_ViewsThatStartElsewhereAreRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
         const Vector<float> x = inputs();
@@ -216,7 +221,7 @@ TEST(W46Hazards, W46_ViewsThatStartElsewhereAreRefused) {
       Reason::hazard);
 }
 
-TEST(W46Hazards, W46_AViewOfTheSameStartMergesWhereItIsCovered) {
+TEST_P(W46Hazards, W46_AViewOfTheSameStartMergesWhereItIsCovered) {
   expect_merged([](const Device& device) -> Bytes {
     const Vector<float> x = inputs();
     Vector<float> y(kCount), z(kCount);
@@ -233,7 +238,7 @@ TEST(W46Hazards, W46_AViewOfTheSameStartMergesWhereItIsCovered) {
   });
 }
 
-TEST(W46Hazards, W46_AnAtomicProducerIsRefused) {
+TEST_P(W46Hazards, W46_AnAtomicProducerIsRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
         Vector<std::int32_t> y(kCount), z(kCount);
@@ -254,7 +259,7 @@ TEST(W46Hazards, W46_AnAtomicProducerIsRefused) {
       Reason::hazard);
 }
 
-TEST(W46Hazards, W46_SeveralStoresEachGetTheConsumerIfTheyNeverMeet) {
+TEST_P(W46Hazards, W46_SeveralStoresEachGetTheConsumerIfTheyNeverMeet) {
   const auto halves = two("producer", [](auto a, auto b, Int i, Int n) {
     b[i] = a[i] * 1.1f;
     b[i + n] = a[i] * 1.3f;
@@ -281,7 +286,7 @@ TEST(W46Hazards, W46_SeveralStoresEachGetTheConsumerIfTheyNeverMeet) {
       Reason::unproved);
 }
 
-TEST(W46Hazards, W46_NoFuseIsRespected) {
+TEST_P(W46Hazards, W46_NoFuseIsRespected) {
   expect_refused(
       [](const Device& device) -> Bytes {
         const Vector<float> x = inputs();
@@ -298,7 +303,7 @@ TEST(W46Hazards, W46_NoFuseIsRespected) {
       Reason::no_fuse);
 }
 
-TEST(W11Between, W11_ALaunchBetweenThatTouchesTheVectorIsHonoured) {
+TEST_P(W11Between, W11_ALaunchBetweenThatTouchesTheVectorIsHonoured) {
   for (const bool writes : {false, true}) {
     const Program program = [writes](const Device& device) -> Bytes {
       const Vector<float> x = inputs();
@@ -318,7 +323,7 @@ TEST(W11Between, W11_ALaunchBetweenThatTouchesTheVectorIsHonoured) {
   }
 }
 
-TEST(W11Between, W11_AnUnrelatedLaunchBetweenDoesNotMatter) {
+TEST_P(W11Between, W11_AnUnrelatedLaunchBetweenDoesNotMatter) {
   expect_merged([](const Device& device) -> Bytes {
     const Vector<float> x = inputs();
     Vector<float> y(kCount), z(kCount), w(kCount);
@@ -329,7 +334,7 @@ TEST(W11Between, W11_AnUnrelatedLaunchBetweenDoesNotMatter) {
   });
 }
 
-TEST(W11Between, W11_AConsumerOfTwoMembersIsRefused) {
+TEST_P(W11Between, W11_AConsumerOfTwoMembersIsRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
         const Vector<float> x = inputs();
@@ -459,7 +464,7 @@ TEST_F(W63Failure, W68_TheSwitchesTurnEpiloguesOff) {
   EXPECT_EQ(fake.control->count(Driver::launch), 5U);
 }
 
-TEST(W69Epilogue, W69_ExplainSaysWhatWasMergedAndWhatWasNot) {
+TEST(W69EpilogueOnFake, W69_ExplainSaysWhatWasMergedAndWhatWasNot) {
   FakeRuntime fake{FakeOptions{}, [](const char* variable) {
                      return std::string_view(variable) == "SALVO_EXPLAIN" ? "1" : nullptr;
                    }};

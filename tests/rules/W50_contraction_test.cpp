@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
+#include "codegen/target.hpp"
 #include "ir/kernel.hpp"
 #include "rules/epilogue_fixture.hpp"
+#include "temporary_folder.hpp"
 #include "window/kernel_record.hpp"
 
 namespace salvo::tests {
@@ -66,6 +68,17 @@ TEST(W50Contraction, W50_FixedFormsFusedOperationsPerKernelAndOffFormsNone) {
     differ += fused[i] == apart[i] ? 0 : 1;
   }
   EXPECT_GT(differ, 50);  // the test can tell one from the other
+}
+
+TEST(W50Contraction, W50_TheSourceShownIsWhatADeviceCompiles) {
+  FakeRuntime fake;
+  const auto kernel = square_plus("square_plus");
+  for (const std::string target : {"OpenCL", "CUDA/C", "CUDA/PTX", "Vulkan"}) {
+    EXPECT_EQ(kernel.source(target), codegen::source(form(fake.device(), kernel), target));
+    const auto off = kernel.contraction(Contraction::off);
+    EXPECT_EQ(off.source(target), codegen::source(form(fake.device(), off), target));
+    EXPECT_NE(kernel.source(target), off.source(target));
+  }
 }
 
 TEST(W50Contraction, W50_ADeviceWithoutFastFmaGetsNone) {
@@ -249,6 +262,34 @@ TEST(W53Probe, W53_ADeviceThatDoesAsItIsToldIsSeenToDoSo) {
   EXPECT_EQ(fake.control->count(Driver::build), builds);  // measured once
 }
 
+TEST(W53Probe, W53_TheResultIsKeptOnDiskForTheDeviceAndDriverVersion) {
+  const TemporaryFolder folder;
+  const auto probed = [&](const char* driver, bool contracts) {
+    const auto adjust = [driver](DeviceProperties& d) {
+      d.exact_arithmetic = false;
+      d.driver_version = driver;
+    };
+    FakeRuntime fake(
+        FakeOptions{.adjust = adjust, .contracts = contracts}, [](const char*) { return nullptr; },
+        folder.path());
+    const FloatProbe probe = fake.device().float_probe();
+    EXPECT_TRUE(probe.measured);
+    EXPECT_EQ(probe.cases, 256U);
+    return std::pair(probe, fake.control->count(Driver::launch) > 0);
+  };
+  const auto [first, first_ran] = probed("1.0", true);
+  EXPECT_TRUE(first_ran);
+  EXPECT_EQ(first.contracted, 256U);
+  const auto [again, again_ran] = probed("1.0", true);
+  EXPECT_FALSE(again_ran);
+  EXPECT_EQ(again.contracted, first.contracted);
+  EXPECT_EQ(again.fma_rounded_once, first.fma_rounded_once);
+  EXPECT_EQ(again.narrowing_survives, first.narrowing_survives);
+  const auto [other, other_ran] = probed("2.0", false);
+  EXPECT_TRUE(other_ran);
+  EXPECT_EQ(other.contracted, 0U);
+}
+
 TEST(W53Probe, W53_TheProbeRunsBeforeTheFirstMerge) {
   expect_merged(across_the_seam(Contraction::fixed), 1,
                 FakeOptions{.adjust = [](DeviceProperties& d) { d.exact_arithmetic = false; }});
@@ -308,6 +349,56 @@ TEST(W54Bound, W54_WithAGrantAResultDiffersByOneContractionAtMost) {
   }
   EXPECT_GT(differ, 100);
   EXPECT_GT(beyond_an_ulp, 50);  // one ulp of the result is not the bound
+}
+
+class W54Devices : public OnEachSubject {};
+SALVO_ON_SUBJECTS(W54Devices, kRecording);
+
+/// In mode `device`, with grants: whatever the compiler here makes of the pair, the bound holds.
+TEST_P(W54Devices, W54_TheBoundHoldsOnEveryDeviceWhereProductAndAddendNearlyCancel) {
+  std::vector<float> x, minus;
+  std::uint32_t state = 7;
+  for (int i = 0; i < kCount; ++i) {
+    state = state * 1664525 + 1013904223;
+    x.push_back(static_cast<float>(state >> 8) / 8388608.0f + 0.5f);
+    minus.push_back(i % 2 ? -(x.back() * 1.1f) : -(x.back() * 1.1f) * (1.0f + 1e-6f));
+  }
+  const auto multiply = times("w54_multiply").contraction(Contraction::device);
+  const auto add = kernel("w54_add", [](Span<float> a, Span<float> b, Span<float> to, Int n) {
+                     auto i = global_thread_id();
+                     if_(i < n, [&] { to[i] = a[i] + b[i]; });
+                   }).contraction(Contraction::device);
+  const Program program = [&](const Device& device) -> Bytes {
+    const Vector<float> from{std::span<const float>(x)}, other{std::span<const float>(minus)};
+    Vector<float> y(kCount), z(kCount);
+    device.launch(multiply, over(kCount), from, y, kCount);
+    device.launch(add, over(kCount), y, other, z, kCount);
+    return {bytes_of(y), bytes_of(z)};
+  };
+  for (const char* name : {"w54_multiply", "w54_add"}) {
+    policy::grant(name, Deviation::cross_kernel_contraction, "the bound is checked here");
+  }
+  const Ran merged = run_program(program, true), apart = run_program(program, false);
+  for (const char* name : {"w54_multiply", "w54_add"}) {
+    policy::revoke(name, Deviation::cross_kernel_contraction);
+  }
+  EXPECT_EQ(merged.stats.epilogue_merges, 1U) << describe(merged.epilogue_reason());
+  const auto floats = [](const std::vector<std::byte>& bytes) {
+    std::vector<float> all(bytes.size() / sizeof(float));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    return all;
+  };
+  const std::vector<float> got = floats(merged.outputs[1]), expected = floats(apart.outputs[1]);
+  const auto ulp = [](float value) {
+    return std::nextafter(std::fabs(value), INFINITY) - std::fabs(value);
+  };
+  ASSERT_EQ(got.size(), x.size());
+  int differ = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_LE(std::fabs(got[i] - expected[i]), ulp(x[i] * 1.1f) / 2 + ulp(expected[i])) << i;
+    differ += got[i] == expected[i] ? 0 : 1;
+  }
+  RecordProperty("elements_that_differ", differ);
 }
 
 TEST(W52Backends, W52_UnlikeModesDoNotMerge) {

@@ -33,6 +33,28 @@ TEST_F(W57Errors, W57_BadDimsAreRaisedAtTheCallAndLeaveNothingHeldOrMarked) {
   EXPECT_TRUE(fake.control->calls().empty());
 }
 
+TEST(W57Limits, W57_EveryLimitOfABlockAndAGridIsCheckedAtTheCall) {
+  FakeRuntime fake{FakeOptions{.adjust = [](DeviceProperties& d) {
+    d.max_block = {1024, 512, 64};
+    d.max_grid = {1 << 20, 100, 50};
+    d.max_threads_per_block = 1024;
+  }}};
+  const auto idle = kernel("idle", [](Span<float> v) { v[global_thread_id()] = 1.0f; });
+  Vector<float> v(10);
+  for (const Dims& dims :
+       {grid(1).block(1, 1, 65), grid(1).block(1, 513), grid(1).block(1025), grid(1, 101),
+        grid(1, 1, 51), grid((1 << 20) + 1), grid(1).block(32, 33)}) {
+    try {
+      fake.device().launch(idle, dims, v);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_argument);
+      EXPECT_EQ(error.kernel(), "idle");
+    }
+  }
+  EXPECT_EQ(fake.window().stats().held, 0U);
+}
+
 TEST_F(W57Errors, W57_ScalarsOutOfRangeAreRaisedAtTheCall) {
   const auto error = caught([&] { device.launch(twice, over(1), x, y, std::int64_t{1} << 40); });
   EXPECT_EQ(error.message(), "argument 3 does not fit the parameter's integer type");
@@ -140,6 +162,30 @@ TEST_F(W57Errors, W62_AFusedKernelThatFailsToLaunchFallsBack) {
   EXPECT_EQ(launches(), 2U);
   EXPECT_EQ(y[0], 6.0f);
   EXPECT_EQ(z[0], -3.0f);
+}
+
+TEST_F(W57Errors, W62_MembersAreNotRunAgainOnceTheFusedKernelMayHaveStarted) {
+  fake.control->fail_after_start("fused");
+  device.launch(twice, over(kCount), x, y, kCount);
+  device.launch(negate, over(kCount), x, z, kCount);
+  const auto error = caught([&] { fake.window().flush(); });
+  EXPECT_EQ(error.kernel(), "twice");
+  ASSERT_EQ(error.others().size(), 1U);
+  EXPECT_EQ(error.others()[0].kernel(), "negate");
+  EXPECT_EQ(launches(), 0U);
+  EXPECT_EQ(fake.window().stats().failed, 2U);
+  EXPECT_EQ(fake.window().stats().fallbacks, 0U);
+}
+
+TEST_F(W57Errors, W63_AMergedPairIsNotRunAgainOnceItMayHaveStarted) {
+  fake.window().set_epilogue_enabled(true);
+  fake.control->fail_after_start("twice+negate");
+  device.launch(twice, over(kCount), x, y, kCount);
+  device.launch(negate, over(kCount), y, z, kCount);
+  const auto error = caught([&] { fake.window().flush(); });
+  EXPECT_EQ(error.kernel(), "twice");
+  ASSERT_EQ(error.others().size(), 1U);
+  EXPECT_EQ(launches(), 0U);
 }
 
 TEST(W62Cap, W62_AFusedKernelWhoseOwnCapIsBelowTheBlockFallsBack) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "rules/on_devices.hpp"
 #include "rules/window_fixture.hpp"
 
 namespace salvo::tests {
@@ -44,8 +45,31 @@ struct Ran {
   }
 };
 
+/// On a device of the default runtime.
+inline Ran run_on_device(const std::string& id, const Program& program, bool epilogue) {
+  const Device device = Device::get(id);
+  Window& held = window::current();
+  held.set_cpu_devices(true);
+  held.set_planner(Planner::always);
+  held.set_epilogue_enabled(epilogue);
+  held.keep_decisions(0);  // forgets those of other programs
+  held.keep_decisions(64);
+  held.reset_stats();
+  Ran ran;
+  ran.outputs = program(device);
+  device.synchronize();
+  ran.stats = held.stats();
+  ran.launches = static_cast<std::size_t>(ran.stats.issued);
+  ran.decisions = held.decisions();
+  held.keep_decisions(0);
+  return ran;
+}
+
+/// On the subject of the running test; on the recording device where `options` or `setup` say more
+/// about it.
 inline Ran run_program(const Program& program, bool epilogue, FakeOptions options = {},
                        const std::function<void(FakeRuntime&)>& setup = {}) {
+  if (subject() != kRecording) return run_on_device(subject(), program, epilogue);
   FakeRuntime fake(std::move(options));
   fake.window().set_epilogue_enabled(epilogue);
   fake.window().keep_decisions(64);

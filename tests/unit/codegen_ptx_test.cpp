@@ -89,6 +89,38 @@ TEST(Ptx, ShortLoopsOfKnownLengthAreWrittenOut) {
   EXPECT_THAT(loop(16, true), HasSubstr("bra"));
 }
 
+/// for (i = first; i < n; i += step) y[base + i] = x[i]
+std::string strided(bool step_is_known) {
+  test::Shapes k("strided");
+  const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), true);
+  const auto y = k.span_parameter("y", ir::Element::scalar(Scalar::F32), false);
+  const auto n = k.scalar_parameter("n", Scalar::I32);
+  const auto by = k.scalar_parameter("by", Scalar::I32);
+  const ir::ValueId base = k.op(ir::Op::Mul, {k.position(ir::Op::BlockIdx, 0), k.param(n)});
+  k.for_up(k.position(ir::Op::ThreadIdx, 0), k.param(n),
+           step_is_known ? k.constant_i32(256) : k.param(by), [&](ir::ValueId i) {
+             k.store(y, k.op(ir::Op::Add, {base, i}), k.load(x, i));
+           });
+  return emit(k.finish(), {}).code;
+}
+
+TEST(Ptx, RoundsOfAStridedLoopShareAnAddress) {
+  const std::string code = strided(true);
+  for (const char* offset : {"+1024]", "+2048]", "+3072]"}) {
+    EXPECT_THAT(code, testing::ContainsRegex(std::string("ld.global.f32 %f[0-9]+, .%rd[0-9]+") +
+                                             "\\" + offset));
+    EXPECT_THAT(code, testing::ContainsRegex(std::string("st.global.f32 .%rd[0-9]+\\") + offset));
+  }
+  const std::string unknown = strided(false);
+  EXPECT_THAT(unknown, HasSubstr("div.u32"));
+  EXPECT_THAT(unknown, Not(HasSubstr("+1024]")));
+}
+
+TEST(Ptx, ALoopWhoseCounterMayWrapIsKeptFromTheAssemblersUnrolling) {
+  // In the block that the loop comes back to, where the assembler looks for it.
+  EXPECT_THAT(strided(true), testing::ContainsRegex("\\$L[0-9]+:\n\t.pragma \"nounroll\";"));
+}
+
 TEST(Ptx, DivisionsByConstantsNeedNoTest) {
   const auto divided = [](std::uint64_t by) {
     test::Shapes k("divide");

@@ -11,15 +11,17 @@
 #include "codegen/spirv/emitter.hpp"
 #include "codegen/target.hpp"
 #include "salvo/error.hpp"
-#include "unit/kernel_shapes.hpp"
+#include "unit/spirv_gallery.hpp"
 
 namespace salvo::codegen::spirv {
 namespace {
 
-using ir::Element;
 using ir::Op;
 using ir::Scalar;
 using ir::ValueId;
+using test::elementwise;
+using test::float_arithmetic;
+using test::gallery;
 using test::Shapes;
 
 constexpr Options kAll{.f32 = {true, true, true},
@@ -36,77 +38,6 @@ std::string invalid(const std::vector<std::uint32_t>& words) {
   spvtools::ValidatorOptions options;
   options.SetUniformBufferStandardLayout(true);
   return tools.Validate(words.data(), words.size(), options) ? "" : said + disassemble(words);
-}
-
-/// y[i] = body(x[i]), in a kernel with a barrier and control around it.
-ir::Kernel elementwise(Scalar stored, const std::function<ValueId(Shapes&, ValueId)>& body) {
-  Shapes k("elementwise");
-  const auto x = k.span_parameter("x", Element::scalar(stored), true);
-  const auto y = k.span_parameter("y", Element::scalar(stored), false);
-  const ValueId i = k.position(Op::GlobalIdx, 0);
-  const ValueId inside = k.op(Op::Lt, {k.cast(Scalar::I64, i), k.length(y)});
-  k.if_else(inside, [&] { k.store(y, i, body(k, k.load(x, i))); });
-  return k.finish();
-}
-
-ir::Kernel float_arithmetic(Scalar type) {
-  return elementwise(type, [](Shapes& k, ValueId x) {
-    ValueId value = x;
-    for (Op op : {Op::Add, Op::Sub, Op::Mul, Op::Div}) value = k.op(op, {value, x});
-    value = k.op(Op::Neg, {value});
-    return k.op(Op::Fma, {value, x, x});
-  });
-}
-
-ir::Kernel control() {
-  Shapes k("control");
-  const auto x = k.span_parameter("x", Element::scalar(Scalar::I32), false);
-  const auto shared = k.shared_array("tile", Element::scalar(Scalar::I32), 64);
-  const auto local = k.local_array("mine", Element::scalar(Scalar::I8), 4);
-  const ValueId thread = k.position(Op::ThreadIdx, 0);
-  const auto sum = k.variable("sum", Scalar::I32);
-  k.var_set(sum, k.constant_i32(0));
-  k.store(shared, thread, k.load(x, thread));
-  k.statement(Op::Barrier);
-  k.for_up(k.constant_i32(0), k.constant_i32(4), k.constant_i32(1), [&](ValueId i) {
-    k.store(local, i, i);
-    k.if_else(k.op(Op::Eq, {i, k.constant_i32(2)}), [&] { k.statement(Op::Continue); });
-    k.switch_on(
-        i, {0, 1},
-        {[&] { k.var_set(sum, k.load(local, i)); }, [&] { k.statement(Op::Break); }, nullptr});
-  });
-  k.while_loop(
-      [&] {
-        return k.op(Op::Lt, {k.var_get(sum), k.constant_i32(9)});
-      },
-      [&] {
-        k.var_set(sum, k.op(Op::Add, {k.var_get(sum), k.constant_i32(2)}));
-        k.if_else(
-            k.op(Op::Gt, {k.var_get(sum), k.constant_i32(7)}), [&] { k.statement(Op::Return); },
-            [&] { k.statement(Op::Break); });
-      });
-  k.atomic(Op::AtomicAdd, x, {thread, k.var_get(sum)});
-  return k.finish();
-}
-
-std::vector<ir::Kernel> gallery() {
-  std::vector<ir::Kernel> all{control()};
-  for (Scalar type :
-       {Scalar::Bool, Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16, Scalar::I32, Scalar::U32,
-        Scalar::I64, Scalar::U64, Scalar::F16, Scalar::BF16, Scalar::F32, Scalar::F64}) {
-    all.push_back(elementwise(type, [](Shapes&, ValueId x) { return x; }));
-  }
-  for (Scalar type : {Scalar::F32, Scalar::F64}) all.push_back(float_arithmetic(type));
-  for (Op op : {Op::Sin, Op::Cos, Op::Tan, Op::Asin, Op::Atan, Op::Sinh, Op::Tanh, Op::Exp,
-                Op::Expm1, Op::Log, Op::Log1p, Op::Cbrt, Op::Rsqrt, Op::Sqrt, Op::Round}) {
-    all.push_back(elementwise(Scalar::F32, [op](Shapes& k, ValueId x) { return k.op(op, {x}); }));
-  }
-  for (Op op : {Op::Pow, Op::Atan2, Op::Hypot, Op::Fmod, Op::Copysign, Op::Min, Op::Max}) {
-    all.push_back(elementwise(Scalar::F32, [op](Shapes& k, ValueId x) {
-      return k.op(op, {x, x});
-    }));
-  }
-  return all;
 }
 
 TEST(Spirv, EveryModuleOfTheGalleryIsValid) {

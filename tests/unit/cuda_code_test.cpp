@@ -63,7 +63,7 @@ TEST(CudaParameters, EachIsAlignedToItsSize) {
   std::vector<std::byte> block(40);
   const std::vector<runtime::Argument> arguments{scalar(1), span_at(4096, 8, 77), scalar(0x3c00),
                                                  scalar(0xfffffffe), span_at(8192, 0, 5)};
-  parameters.fill(arguments, block.data());
+  EXPECT_TRUE(parameters.fill(arguments, block.data()));
   EXPECT_EQ(at<std::uint8_t>(block, 0), 1);
   EXPECT_EQ(at<std::uint64_t>(block, 8), 4104U);
   EXPECT_EQ(at<std::uint64_t>(block, 16), 77U);
@@ -80,7 +80,7 @@ TEST(CudaParameters, TablesAreArrays) {
   std::vector<std::byte> block(parameters.bytes());
   const std::vector<runtime::Argument> arguments{
       span_at(100, 0, 1), span_at(200, 0, 1), span_at(300, 0, 1), scalar(7), scalar(8), scalar(9)};
-  parameters.fill(arguments, block.data());
+  EXPECT_TRUE(parameters.fill(arguments, block.data()));
   EXPECT_EQ(at<std::uint64_t>(block, 16), 300U);
   EXPECT_EQ(at<std::uint32_t>(block, 24), 7U);
   EXPECT_EQ(at<std::uint32_t>(block, 32), 9U);
@@ -97,6 +97,22 @@ TEST(CudaSource, RestrictNeedsProof) {
   const ir::Kernel kernel = test::all_float_operations(Scalar::F32);
   EXPECT_THAT(source(kernel), testing::Not(HasSubstr("__restrict__")));
   EXPECT_THAT(source(kernel, 0), HasSubstr("const float* __restrict__ x"));
+}
+
+TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
+  const auto loop = [](std::int32_t step, bool leaves) {
+    Shapes k("strided");
+    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
+    const auto n = k.scalar_parameter("n", Scalar::I32);
+    k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
+      k.store(x, i, i);
+      if (leaves) k.statement(Op::Break);
+    });
+    return source(k.finish());
+  };
+  EXPECT_THAT(loop(256, false), HasSubstr("/ 256u + 1u;"));
+  EXPECT_THAT(loop(1, false), HasSubstr("++i)"));
+  EXPECT_THAT(loop(256, true), testing::Not(HasSubstr("/ 256u")));
 }
 
 class NvrtcCompiler : public testing::Test {

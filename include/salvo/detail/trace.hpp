@@ -68,6 +68,16 @@ void emit_switch(ValueId value, const std::vector<std::int64_t>& cases,
                  const std::vector<Body>& bodies, const std::source_location& where);
 void mark_no_fuse();
 
+/// An argument of user code: a span's memory, or a value.
+struct UserArgument {
+  std::uint32_t memory = ~std::uint32_t{0};
+  ValueId value = ir::kNoValue;
+};
+ValueId emit_intrinsic(const std::shared_ptr<ir::UserCode>& code, ir::Scalar result,
+                       std::initializer_list<ValueId> operands, const std::source_location& where);
+void emit_native(const std::shared_ptr<ir::UserCode>& code,
+                 const std::vector<UserArgument>& arguments, const std::source_location& where);
+
 /// Parameters, declared in order before the body is traced.
 std::uint32_t declare_span(const ElementInfo& element, bool read_only);  // memory id
 std::vector<ValueId> declare_value(const ElementInfo& element);          // one per leaf

@@ -21,9 +21,13 @@ using Stream = struct CUstream_st*;
 using EventHandle = struct CUevent_st*;
 using Pool = struct CUmemPoolHandle_st*;
 using Linker = struct CUlinkState_st*;
+using Graph = struct CUgraph_st*;
+using GraphNode = struct CUgraphNode_st*;
+using GraphExec = struct CUgraphExec_st*;
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotReady = 600;
+inline constexpr Result kPeerAccessOn = 704;  // it was on already
 
 enum class DeviceAttribute : int {
   max_threads_per_block = 1,
@@ -41,6 +45,13 @@ enum class DeviceAttribute : int {
   capability_minor = 76,
   max_shared_per_block_optin = 97,
   memory_pools = 115,
+};
+
+/// What cuPointerGetAttribute tells of an address.
+enum class PointerAttribute : int {
+  device_ordinal = 9,
+  range_start = 11,
+  range_bytes = 12,
 };
 
 enum class KernelAttribute : int {
@@ -70,6 +81,27 @@ struct PoolProperties {
   unsigned char reserved[54] = {};
 };
 static_assert(sizeof(PoolProperties) == 88);
+
+/// CUDA_KERNEL_NODE_PARAMS, of the functions without a version in their names.
+struct KernelNodeParameters {
+  KernelHandle function = nullptr;
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+static_assert(sizeof(KernelNodeParameters) == 56);
+
+/// CUmemAccessDesc: who else may reach a pool's memory.
+struct PoolAccess {
+  struct {
+    int type = 1;  // a device
+    int id = 0;
+  } location;
+  int flags = 3;  // reading and writing
+};
+static_assert(sizeof(PoolAccess) == 12);
 
 inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr int kLinkInputPtx = 1;
@@ -103,6 +135,11 @@ inline constexpr unsigned kHostPortable = 1;
   apply(CopyToDevice, "cuMemcpyHtoDAsync_v2", (Address, const void*, std::size_t, Stream))      \
   apply(CopyToHost, "cuMemcpyDtoHAsync_v2", (void*, Address, std::size_t, Stream))              \
   apply(CopyWithin, "cuMemcpyDtoDAsync_v2", (Address, Address, std::size_t, Stream))            \
+  apply(CopyPeer, "cuMemcpyPeerAsync",                                                          \
+        (Address, Context, Address, Context, std::size_t, Stream))                              \
+  apply(PeerReaches, "cuDeviceCanAccessPeer", (int*, Ordinal, Ordinal))                         \
+  apply(PeerEnable, "cuCtxEnablePeerAccess", (Context, unsigned))                               \
+  apply(PointerValue, "cuPointerGetAttribute", (void*, int, Address))                           \
   apply(StreamCreate, "cuStreamCreateWithPriority", (Stream*, unsigned, int))                   \
   apply(StreamDestroy, "cuStreamDestroy_v2", (Stream))                                          \
   apply(StreamSynchronize, "cuStreamSynchronize", (Stream))                                     \
@@ -134,9 +171,22 @@ inline constexpr unsigned kHostPortable = 1;
   apply(PoolCreate, "cuMemPoolCreate", (Pool*, const PoolProperties*))      \
   apply(PoolDestroy, "cuMemPoolDestroy", (Pool))                            \
   apply(PoolSet, "cuMemPoolSetAttribute", (Pool, int, void*))               \
+  apply(PoolShare, "cuMemPoolSetAccess", (Pool, const PoolAccess*, std::size_t))               \
   apply(PoolTrim, "cuMemPoolTrimTo", (Pool, std::size_t))                   \
   apply(PoolAlloc, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
   apply(PoolFree, "cuMemFreeAsync", (Address, Stream))
+
+// Graphs whose nodes are set anew, of drivers from 11.4 on.
+#define SALVO_CUDA_GRAPH_FUNCTIONS(apply)                                             \
+  apply(GraphCreate, "cuGraphCreate", (Graph*, unsigned))                             \
+  apply(GraphDestroy, "cuGraphDestroy", (Graph))                                      \
+  apply(GraphAddKernel, "cuGraphAddKernelNode",                                       \
+        (GraphNode*, Graph, const GraphNode*, std::size_t, const KernelNodeParameters*)) \
+  apply(GraphSetKernel, "cuGraphExecKernelNodeSetParams",                             \
+        (GraphExec, GraphNode, const KernelNodeParameters*))                          \
+  apply(GraphExecDestroy, "cuGraphExecDestroy", (GraphExec))                          \
+  apply(GraphLaunch, "cuGraphLaunch", (GraphExec, Stream))                            \
+  apply(GraphInstantiate, "cuGraphInstantiateWithFlags", (GraphExec*, Graph, unsigned long long))
 // clang-format on
 
 /// The function table; each entry counts its calls. HIP's driver fills it too.
@@ -147,10 +197,12 @@ struct Api {
 #define SALVO_CUDA_DECLARE(name, symbol, parameters) runtime::Function<Result(*) parameters> name;
   SALVO_CUDA_FUNCTIONS(SALVO_CUDA_DECLARE)
   SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_DECLARE)
+  SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_DECLARE)
 #undef SALVO_CUDA_DECLARE
 
   /// Fills the table and starts the driver. Returns why it cannot be used, or an empty string.
   std::string load();
+  runtime::CallCounts calls() const;
 };
 
 }  // namespace salvo::backends::cuda

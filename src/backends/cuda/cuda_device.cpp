@@ -23,7 +23,10 @@ EventHandle handle_of(runtime::Event& event) {
 }  // namespace
 
 CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend)
-    : reporter_(api, backend), facts_(facts), context_(reporter_, facts.ordinal) {
+    : reporter_(api, backend),
+      facts_(facts),
+      context_(reporter_, facts.ordinal),
+      replay_(std::make_unique<Replay>(reporter_)) {
   const Current current(reporter_, context_.get());
   queue_ = std::make_unique<CudaQueue>(reporter_, context_.get(), 0);
   if (!facts_.pools) return;
@@ -40,6 +43,7 @@ CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_vie
 
 CudaDevice::~CudaDevice() {
   const Current current(reporter_, context_.get());
+  replay_.reset();
   if (pool_) reporter_.api().PoolDestroy(pool_);
 }
 
@@ -176,12 +180,11 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
   std::vector<std::uint64_t> words;
   std::vector<void*> pointers;
   if (code.parameters) {
-    if (arguments.size() != code.parameters->arguments()) {
-      reporter_.fail(Errc::invalid_argument, "launch",
-                     fmt::format("the kernel takes {} arguments, not {}",
-                                 code.parameters->arguments(), arguments.size()));
+    if (!code.parameters->fill(arguments, code.block.data())) {
+      reporter_.fail(
+          Errc::invalid_argument, "launch",
+          fmt::format("the kernel takes {} arguments, not those", code.parameters->arguments()));
     }
-    code.parameters->fill(arguments, code.block.data());
     bytes = code.block.size();
     block = {kPointer, code.block.data(), kSize, &bytes, nullptr};
   } else {
@@ -198,6 +201,11 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
                                          code.parameters ? nullptr : pointers.data(),
                                          code.parameters ? block.data() : nullptr),
                   "cuLaunchKernel", Errc::launch_failed);
+}
+
+bool CudaDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
+  const Current current(reporter_, context_.get());
+  return replay_->launch(stream_of(queue), commands);
 }
 
 void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
@@ -228,6 +236,84 @@ void CudaDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, B
   reporter_.check(reporter_.api().CopyWithin(to.address + to_offset, from.address + from_offset,
                                              bytes, stream_of(queue)),
                   "cuMemcpyDtoDAsync", Errc::transfer_failed);
+}
+
+void CudaDevice::reach(CudaDevice& other) {
+  {
+    const std::lock_guard lock(reached_lock_);
+    if (!reached_.insert(other.facts_.ordinal).second) return;
+  }
+  const Current current(reporter_, context_.get());
+  const Api& api = reporter_.api();
+  int reaches = 0;
+  // Without a way between the devices the driver copies through the host.
+  if (api.PeerReaches(&reaches, facts_.ordinal, other.facts_.ordinal) != kSuccess || !reaches) {
+    return;
+  }
+  if (other.pool_) {
+    PoolAccess access;
+    access.location.id = facts_.ordinal;
+    reporter_.check(api.PoolShare(other.pool_, &access, 1), "cuMemPoolSetAccess",
+                    Errc::transfer_failed);
+    return;
+  }
+  const Result status = api.PeerEnable(other.context_.get(), 0);
+  if (status != kPeerAccessOn)
+    reporter_.check(status, "cuCtxEnablePeerAccess", Errc::transfer_failed);
+}
+
+bool CudaDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
+                           runtime::Queue& source_queue, Buffer from, std::size_t bytes) {
+  auto* const other = dynamic_cast<CudaDevice*>(&source);
+  // HIP's devices are of this class too, on a driver of their own.
+  if (!other || &other->reporter_.api() != &reporter_.api()) return false;
+  if (bytes == 0) return true;
+  // Here after what was queued there; and there nothing of the source is reused before.
+  CudaEvent written(other->reporter_, other->context_.get());
+  other->record(source_queue, written);
+  wait(queue, written);
+  const Current current(reporter_, context_.get());
+  if (other->context_.get() == context_.get()) {
+    reporter_.check(reporter_.api().CopyWithin(to.address, from.address, bytes, stream_of(queue)),
+                    "cuMemcpyDtoDAsync", Errc::transfer_failed);
+  } else {
+    reach(*other);
+    other->reach(*this);
+    reporter_.check(reporter_.api().CopyPeer(to.address, context_.get(), from.address,
+                                             other->context_.get(), bytes, stream_of(queue)),
+                    "cuMemcpyPeerAsync", Errc::transfer_failed);
+  }
+  CudaEvent taken(reporter_, context_.get());
+  record(queue, taken);
+  other->wait(source_queue, taken);
+  return true;
+}
+
+Buffer CudaDevice::adopt(std::uint64_t address, std::size_t bytes) {
+  const Current current(reporter_, context_.get());
+  const Api& api = reporter_.api();
+  int ordinal = -1;
+  Address start = 0;
+  std::size_t size = 0;
+  const auto ask = [&](PointerAttribute what, void* answer) {
+    return api.PointerValue(answer, static_cast<int>(what), address) == kSuccess;
+  };
+  if (!ask(PointerAttribute::device_ordinal, &ordinal) || ordinal != facts_.ordinal ||
+      !ask(PointerAttribute::range_start, &start) || !ask(PointerAttribute::range_bytes, &size)) {
+    reporter_.fail(Errc::invalid_argument, "cuPointerGetAttribute",
+                   fmt::format("0x{:x} is no memory of this device", address));
+  }
+  if (address - start > size || bytes > size - (address - start)) {
+    reporter_.fail(Errc::invalid_argument, "cuPointerGetAttribute",
+                   fmt::format("{} bytes from 0x{:x} pass the end of an allocation of {} from "
+                               "0x{:x}",
+                               bytes, address, size, start));
+  }
+  return {static_cast<std::uintptr_t>(address), bytes, address};
+}
+
+std::unique_ptr<runtime::Queue> CudaDevice::adopt_queue(std::uintptr_t native) {
+  return std::make_unique<CudaQueue>(reporter_, context_.get(), reinterpret_cast<Stream>(native));
 }
 
 void CudaDevice::submit(runtime::Queue&) {}  // the device starts on a launch when it is made

@@ -4,13 +4,17 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/cuda/cuda_error.hpp"
 #include "backends/cuda/cuda_facts.hpp"
 #include "backends/cuda/cuda_parameters.hpp"
+#include "backends/cuda/cuda_replay.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::cuda {
@@ -18,15 +22,21 @@ namespace salvo::backends::cuda {
 class CudaQueue final : public runtime::Queue {
  public:
   CudaQueue(const Reporter& reporter, Context context, int priority);
+  /// A stream of somebody else's, which outlives the queue; null is the legacy default stream.
+  CudaQueue(const Reporter& reporter, Context context, Stream stream);
   ~CudaQueue() override;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
+  std::uintptr_t native() const noexcept override {
+    return reinterpret_cast<std::uintptr_t>(stream_);
+  }
   Stream get() const noexcept { return stream_; }
 
  private:
   const Reporter& reporter_;
   Context context_;
   Stream stream_ = nullptr;
+  bool owned_ = true;
 };
 
 class CudaEvent final : public runtime::Event {
@@ -60,6 +70,7 @@ class CudaExecutable final : public runtime::Executable {
   KernelHandle kernel() const noexcept { return kernel_; }
   std::uint32_t preferred_block() const noexcept { return preferred_block_; }
 
+  const std::uint64_t serial;  // unique in the process and never used again
   /// None where the parameters are a user's own: the driver then knows their sizes.
   std::optional<ParameterBlock> parameters;
   /// The parameter block of the launch that is being made; a device launches from one thread at a
@@ -97,6 +108,8 @@ class PrimaryContext {
 
 class CudaDevice : public runtime::DeviceDriver {
  public:
+  using Buffer = runtime::Buffer;
+
   CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend);
   ~CudaDevice() override;
 
@@ -116,12 +129,19 @@ class CudaDevice : public runtime::DeviceDriver {
   void launch(runtime::Queue& queue, runtime::Executable& executable,
               const runtime::LaunchShape& shape,
               std::span<const runtime::Argument> arguments) override;
+  bool takes_repeats() const noexcept override { return true; }
+  bool replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) override;
+  std::size_t shortest_replay() const noexcept override { return 8; }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override;
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
             std::size_t bytes) override;
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override;
+  bool copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
+                 runtime::Queue& source_queue, Buffer from, std::size_t bytes) override;
+  Buffer adopt(std::uint64_t address, std::size_t bytes) override;
+  std::unique_ptr<runtime::Queue> adopt_queue(std::uintptr_t native) override;
   void submit(runtime::Queue& queue) override;
   void finish(runtime::Queue& queue) override;
 
@@ -158,6 +178,8 @@ class CudaDevice : public runtime::DeviceDriver {
 
  private:
   Address allocate_pooled(std::size_t bytes);
+  /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
+  void reach(CudaDevice& other);
 
   Reporter reporter_;
   const DeviceFacts facts_;
@@ -166,6 +188,9 @@ class CudaDevice : public runtime::DeviceDriver {
   std::unique_ptr<CudaQueue> memory_queue_;  // orders allocations; null without pools
   Pool pool_ = nullptr;
   std::atomic<std::uint32_t> pinned_blocks_{0};
+  std::mutex reached_lock_;
+  std::set<Ordinal> reached_;  // devices whose memory this one was given a way to
+  std::unique_ptr<Replay> replay_;
 };
 
 }  // namespace salvo::backends::cuda

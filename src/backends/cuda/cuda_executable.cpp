@@ -1,12 +1,14 @@
 // What a CUDA device makes and owns: context, streams, events and compiled kernels.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "backends/cuda/cuda_device.hpp"
+#include "runtime/scratch_budget.hpp"
 
 namespace salvo::backends::cuda {
 
@@ -33,7 +35,11 @@ CudaQueue::CudaQueue(const Reporter& reporter, Context context, int priority)
                   "cuStreamCreateWithPriority", Errc::launch_failed);
 }
 
+CudaQueue::CudaQueue(const Reporter& reporter, Context context, Stream stream)
+    : reporter_(reporter), context_(context), stream_(stream), owned_(false) {}
+
 CudaQueue::~CudaQueue() {
+  if (!owned_) return;
   const Current current(reporter_, context_);
   reporter_.api().StreamDestroy(stream_);
 }
@@ -49,9 +55,18 @@ CudaEvent::~CudaEvent() {
   reporter_.api().EventDestroy(event_);
 }
 
+namespace {
+
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
 CudaExecutable::CudaExecutable(const Reporter& reporter, Context context,
                                std::vector<std::byte> image)
-    : reporter_(reporter), context_(context), image_(std::move(image)) {
+    : serial(next_serial()), reporter_(reporter), context_(context), image_(std::move(image)) {
   // Anything but an ELF file the driver would read as PTX text, to its terminating zero.
   constexpr std::string_view kMagic =
       "\x7f"
@@ -93,10 +108,11 @@ void CudaExecutable::find(const char* entry, const DeviceFacts& device) {
 
 std::uint32_t CudaExecutable::choose_block() const {
   // 256 first, so that unlike kernels agree; another size only where more threads are resident.
+  const std::uint32_t most = runtime::within_scratch_budget(max_threads_, spill_bytes_);
   std::uint32_t best = 0;
   std::uint32_t most_threads = 0;
   for (std::uint32_t size : {256u, 128u, 512u, 64u, 1024u, 32u}) {
-    if (size > max_threads_) continue;
+    if (size > most) continue;
     int blocks = 0;
     reporter_.check(reporter_.api().ActiveBlocks(&blocks, kernel_, static_cast<int>(size), 0),
                     "cuOccupancyMaxActiveBlocksPerMultiprocessor", Errc::compile_failed);
@@ -106,7 +122,7 @@ std::uint32_t CudaExecutable::choose_block() const {
       most_threads = threads;
     }
   }
-  return best == 0 ? std::bit_floor(max_threads_) : best;
+  return best == 0 ? std::bit_floor(most) : best;
 }
 
 }  // namespace salvo::backends::cuda

@@ -73,8 +73,8 @@ DeviceFacts read_facts(const Api& api, int index) {
                  value(DeviceAttribute::max_grid_z)};
   is.compute_units = value(DeviceAttribute::multiprocessors);
   is.warp_size = value(DeviceAttribute::warp_size);
-  facts.pools = api.PoolCreate && api.PoolDestroy && api.PoolSet && api.PoolTrim && api.PoolAlloc &&
-                api.PoolFree && value_or(DeviceAttribute::memory_pools, 0) != 0;
+  facts.pools = api.PoolCreate && api.PoolDestroy && api.PoolSet && api.PoolShare && api.PoolTrim &&
+                api.PoolAlloc && api.PoolFree && value_or(DeviceAttribute::memory_pools, 0) != 0;
 
   // From compute capability 7.0 on, every device has all of these.
   is.fp64 = true;

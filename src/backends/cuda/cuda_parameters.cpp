@@ -28,21 +28,33 @@ ParameterBlock::ParameterBlock(const ir::Kernel& kernel) {
   }
 }
 
-void ParameterBlock::fill(std::span<const runtime::Argument> arguments,
+bool ParameterBlock::fill(std::span<const runtime::Argument> arguments,
                           std::byte* block) const noexcept {
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Entry& entry = entries_[i];
-    const runtime::Argument& argument = arguments[i];
-    if (entry.scalar_bytes != 0) {
-      std::memcpy(block + entry.offset, &argument.bits, entry.scalar_bytes);
-      continue;
-    }
-    const std::uint64_t address = argument.buffer.address + argument.byte_offset;
-    std::memcpy(block + entry.offset, &address, sizeof(address));
-    if (entry.length_offset != ir::kNone) {
-      std::memcpy(block + entry.length_offset, &argument.length, sizeof(argument.length));
+  std::size_t next = 0;
+  for (const runtime::Argument& argument : arguments) {
+    const std::size_t first = next;
+    next += argument.repeats;
+    if (next > entries_.size()) return false;
+    // Unused slots keep what was there: nothing looks at them.
+    if (argument.repeats > 1 && argument.touch == runtime::Touch::none) continue;
+    for (std::size_t i = first; i < next; ++i) {
+      const Entry& entry = entries_[i];
+      if (entry.scalar_bytes == 4) {  // most are, and a known size is one store
+        std::memcpy(block + entry.offset, &argument.bits, 4);
+        continue;
+      }
+      if (entry.scalar_bytes != 0) {
+        std::memcpy(block + entry.offset, &argument.bits, entry.scalar_bytes);
+        continue;
+      }
+      const std::uint64_t address = argument.buffer.address + argument.byte_offset;
+      std::memcpy(block + entry.offset, &address, sizeof(address));
+      if (entry.length_offset != ir::kNone) {
+        std::memcpy(block + entry.length_offset, &argument.length, sizeof(argument.length));
+      }
     }
   }
+  return next == entries_.size();
 }
 
 runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) {

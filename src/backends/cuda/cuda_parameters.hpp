@@ -22,8 +22,9 @@ class ParameterBlock {
 
   std::size_t arguments() const noexcept { return entries_.size(); }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// `block` has `bytes()` bytes.
-  void fill(std::span<const runtime::Argument> arguments, std::byte* block) const noexcept;
+  /// `block` has `bytes()` bytes. False if the arguments do not stand for `arguments()` slots.
+  [[nodiscard]] bool fill(std::span<const runtime::Argument> arguments,
+                          std::byte* block) const noexcept;
 
  private:
   struct Entry {

@@ -38,6 +38,7 @@ using cuda::Ordinal;
   apply(CopyToDevice, "cuMemcpyHtoDAsync", "hipMemcpyHtoDAsync")                            \
   apply(CopyToHost, "cuMemcpyDtoHAsync", "hipMemcpyDtoHAsync")                              \
   apply(CopyWithin, "cuMemcpyDtoDAsync", "hipMemcpyDtoDAsync")                              \
+  apply(PointerValue, "cuPointerGetAttribute", "hipPointerGetAttribute")                    \
   apply(StreamCreate, "cuStreamCreateWithPriority", "hipStreamCreateWithPriority")          \
   apply(StreamDestroy, "cuStreamDestroy", "hipStreamDestroy")                               \
   apply(StreamSynchronize, "cuStreamSynchronize", "hipStreamSynchronize")                   \

@@ -55,6 +55,11 @@ class HipDevice final : public cuda::CudaDevice {
     if (bytes != 0) finish(queue);
   }
 
+  bool copy_from(runtime::Queue&, Buffer, runtime::DeviceDriver&, runtime::Queue&, Buffer,
+                 std::size_t) override {
+    return false;  // through the host: HIP names peers by number, not by context
+  }
+
   std::string build_identity() const override {
     return fmt::format("{}; hiprtc {}", facts().properties.platform, hiprtc_.version());
   }

@@ -59,6 +59,7 @@ Code::Code(ir::Kernel kernel) : kernel_(std::move(kernel)) {
     first_arguments_.push_back(argument_count_);
     argument_count_ += parameter.slots;
   }
+  for (const ir::UserCall& call : kernel_.user_calls) host_bodies_.push_back(call.code->host());
   uses_.resize(kernel_.memories.size());
   lay_out();
   assign_rows();
@@ -114,6 +115,13 @@ void Code::compile_block(ir::BlockId id, std::uint32_t depth) {
 
 void Code::note_use(const ir::Node& node) {
   if (node.op == ir::Op::Fence && node.axis == 1) has_device_fence_ = true;
+  if (node.op == ir::Op::Native) {
+    for (const ir::MemoryId memory : kernel_.user_calls[node.index].arguments) {
+      if (memory == ir::kNone) continue;
+      uses_[memory] |= MemoryUse{
+          .reads = true, .writes = true, .alignment = kernel_.memories[memory].element.size};
+    }
+  }
   if (node.memory == ir::kNone || node.op == ir::Op::Length) return;
   const ir::Field& field = kernel_.field_of(node);
   uses_[node.memory] |= MemoryUse{
@@ -163,6 +171,11 @@ Instruction Code::compile(ir::ValueId id) const {
   if (const ir::Op op = combining_op(node.op); op != ir::Op::Constant) {
     instruction.combine = lane_function(op, node.type, node.type);
     defined = instruction.combine != nullptr;
+  }
+  if (ir::is_user_code(node.op) && !host_bodies_[node.index]) {
+    throw fault_at(
+        kernel_, node, Errc::unsupported, "build",
+        fmt::format("'{}' has no body for the host", kernel_.user_calls[node.index].code->name()));
   }
   if (!defined) {
     throw fault_at(kernel_, node, Errc::invalid_kernel, "build",

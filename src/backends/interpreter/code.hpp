@@ -67,6 +67,8 @@ class Code {
   std::uint64_t shared_bytes() const noexcept { return shared_bytes_; }
   std::uint64_t local_bytes_per_thread() const noexcept { return local_bytes_; }
   const MemoryUse& use(ir::MemoryId memory) const { return uses_[memory]; }
+  /// What runs for user code: as it was defined when this was made.
+  const ir::HostBody& host_body(std::uint32_t user_call) const { return host_bodies_[user_call]; }
   /// A fence of device scope lets blocks order their accesses by a protocol of their own, which
   /// no check here follows: accesses of different blocks then never count as races.
   bool has_device_fence() const noexcept { return has_device_fence_; }
@@ -92,6 +94,7 @@ class Code {
   std::uint64_t shared_bytes_ = 0;
   std::uint64_t local_bytes_ = 0;
   std::vector<MemoryUse> uses_;
+  std::vector<ir::HostBody> host_bodies_;
   bool has_device_fence_ = false;
 };
 

@@ -219,6 +219,20 @@ std::vector<std::unique_ptr<Allocation>> allocations_of(std::span<const HostArgu
   return allocations;
 }
 
+/// What native code stores is not seen: what it is given counts as written.
+void mark_native_spans(const Code& code, std::span<const BoundArgument> arguments) {
+  const ir::Kernel& kernel = code.kernel();
+  for (const ir::UserCall& call : kernel.user_calls) {
+    for (const ir::MemoryId id : call.arguments) {
+      if (id == ir::kNone) continue;
+      const ir::Memory& memory = kernel.memories[id];
+      const BoundArgument& bound = arguments[code.first_argument(memory.parameter)];
+      if (!bound.allocation) continue;
+      bound.allocation->mark_written(bound.offset, bound.length * memory.element.size);
+    }
+  }
+}
+
 }  // namespace
 
 void launch(const Code& code, const runtime::LaunchShape& shape,
@@ -234,6 +248,7 @@ void launch(const Code& code, const runtime::LaunchShape& shape,
       allocation->settle();
       allocation->races().prepare(allocation->bytes(), use);
     }
+    mark_native_spans(code, arguments);
     if (const std::uint32_t workers = worker_count(state); workers > 1) {
       run_together(state, workers, uses, moment);
     } else {

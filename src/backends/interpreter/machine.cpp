@@ -120,6 +120,10 @@ void Machine::execute(const Instruction& instruction, Active& active, std::uint3
     case ir::Op::Length:
       fill_argument(instruction, lanes_of(active));
       break;
+    case ir::Op::Intrinsic:
+    case ir::Op::Native:
+      call_user_code(instruction, lanes_of(active));
+      break;
     default:
       if (ir::is_warp(instruction.op)) {
         warp_operation(instruction, active);

@@ -100,6 +100,9 @@ class Machine {
   void each_access(const Instruction& instruction, Lanes lanes, Body&& body);
   std::uint64_t update(const Instruction& instruction, std::uint64_t old, std::uint32_t lane) const;
 
+  // Code that the program brings (machine_user.cpp).
+  void call_user_code(const Instruction& instruction, Lanes lanes);
+
   // Warps (machine_warp.cpp).
   void warp_operation(const Instruction& instruction, const Active& active);
   void run_warp(const Instruction& instruction, std::uint32_t first, std::uint32_t size);

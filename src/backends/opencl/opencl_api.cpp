@@ -17,4 +17,10 @@ std::string Api::load() {
   return missing.empty() ? "" : fmt::format("{} lacks{}", library.name(), missing);
 }
 
+runtime::CallCounts Api::calls() const {
+#define SALVO_OPENCL_COUNT(name) {"cl" #name, name.calls()},
+  return {SALVO_OPENCL_FUNCTIONS(SALVO_OPENCL_COUNT)};
+#undef SALVO_OPENCL_COUNT
+}
+
 }  // namespace salvo::backends::opencl

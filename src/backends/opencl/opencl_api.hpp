@@ -63,6 +63,7 @@ struct Api {
 
   /// Fills the table. Returns why it cannot be used, or an empty string.
   std::string load();
+  runtime::CallCounts calls() const;
 };
 
 }  // namespace salvo::backends::opencl

@@ -12,6 +12,7 @@
 #include "codegen/c_family/printer.hpp"
 #include "passes/access.hpp"
 #include "passes/serialize_block.hpp"
+#include "runtime/scratch_budget.hpp"
 
 namespace salvo::backends::opencl {
 namespace {
@@ -249,7 +250,11 @@ std::uint32_t OpenclDevice::preferred_block(const runtime::Executable* executabl
   // On a CPU most kernels are serialised, and then a block has no limit of the kernel's own.
   if (!executable && !device.is_cpu) return 0;
   std::uint64_t limit = std::min<std::uint64_t>(device.max_threads_per_block, device.max_block[0]);
-  if (executable) limit = std::min<std::uint64_t>(limit, executable->max_threads_per_block());
+  if (executable) {
+    const auto most = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(limit, executable->max_threads_per_block()));
+    limit = runtime::within_scratch_budget(most, executable->spill_bytes_per_thread());
+  }
   // A CPU pays for each block and gains nothing from small ones; a GPU needs many to fill it.
   const std::uint64_t usual = device.is_cpu ? 1024 : 256;
   return static_cast<std::uint32_t>(

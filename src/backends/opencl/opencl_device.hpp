@@ -63,6 +63,8 @@ class OpenclDevice final : public runtime::DeviceDriver {
   void read_async(runtime::Queue& queue, const runtime::HostBlock& to, std::size_t to_offset,
                   runtime::Buffer from, std::size_t offset, std::size_t bytes) override;
 
+  runtime::CallCounts driver_calls() const override { return api_.calls(); }
+
  private:
   bool runs_serially(const ir::Kernel& kernel) const;
   void require_features(const ir::Kernel& kernel) const;

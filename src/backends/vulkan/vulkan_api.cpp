@@ -50,4 +50,10 @@ std::string DeviceApi::load(const InstanceApi& api, VkDevice device) {
   return missing.empty() ? "" : "the device lacks" + missing;
 }
 
+runtime::CallCounts DeviceApi::calls() const {
+#define SALVO_VULKAN_COUNT(name) {"vk" #name, name.calls()},
+  return {SALVO_VULKAN_DEVICE_FUNCTIONS(SALVO_VULKAN_COUNT)};
+#undef SALVO_VULKAN_COUNT
+}
+
 }  // namespace salvo::backends::vulkan

@@ -63,6 +63,7 @@ struct InstanceApi {
 struct DeviceApi {
   SALVO_VULKAN_DEVICE_FUNCTIONS(SALVO_VULKAN_DECLARE)
   std::string load(const InstanceApi& api, VkDevice device);
+  runtime::CallCounts calls() const;
 };
 #undef SALVO_VULKAN_DECLARE
 

@@ -249,6 +249,7 @@ class VulkanDevice final : public runtime::DeviceDriver {
   }
 
   DeviceApi& api() noexcept { return handles_.api; }
+  runtime::CallCounts driver_calls() const override { return handles_.api.calls(); }
   Counters counters() const { return recorder_.counters(); }
   std::uint64_t live_buffers() const noexcept { return memory_.allocations(); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
+#include "salvo/error.hpp"
 
 namespace salvo::codegen::c_family {
 namespace {
@@ -22,6 +24,15 @@ using ir::Op;
 using ir::Scalar;
 using ir::Space;
 using ir::ValueId;
+
+bool leaves_early(const ir::Kernel& kernel, BlockId block) {
+  return std::ranges::any_of(kernel.block(block).nodes, [&](ValueId id) {
+    const Node& node = kernel.node(id);
+    return node.op == Op::Break || node.op == Op::Continue ||
+           std::ranges::any_of(node.blocks,
+                               [&](BlockId inner) { return leaves_early(kernel, inner); });
+  });
+}
 
 class Printer {
  public:
@@ -300,6 +311,7 @@ class Printer {
       texts.erase(texts.begin());
       return define(id, dialect_.atomic(node.op, place(node), texts, helpers_));
     }
+    if (ir::is_user_code(node.op)) return user_code(id, node);
     switch (node.op) {
       case Op::Load:
         return define(id, dialect_.load(place(node), helpers_));
@@ -328,6 +340,31 @@ class Printer {
       default:
         return line(dialect_.fence(node.axis == 1) + ";");
     }
+  }
+
+  /// An intrinsic is an expression, or statements that assign to `{result}`.
+  void user_code(ValueId id, const Node& node) {
+    const ir::UserCall& call = kernel_.user_calls[node.index];
+    const std::optional<std::string> text = call.code->text(dialect_.target());
+    if (!text) {
+      throw Error(Errc::unsupported,
+                  fmt::format("'{}' has no code for {}", call.code->name(), dialect_.target()));
+    }
+    std::vector<std::string> arguments;
+    std::size_t next = 0;
+    for (const ir::MemoryId memory : call.arguments) {
+      arguments.push_back(memory == ir::kNone
+                              ? value(node.operands[next++])
+                              : bound(kernel_.memories[memory].parameter, ir::kNoValue).data);
+    }
+    if (node.op == Op::Native) return line(ir::fill_template(*text, arguments, ""));
+    if (text->find("{result}") == std::string::npos) {
+      return define(id, ir::fill_template(*text, arguments, ""));
+    }
+    values_[id] = names_.fresh(fmt::format("v{}", ++value_count_));
+    line(fmt::format("{} {};", dialect_.type(node.type), values_[id]));
+    line(ir::fill_template(*text, arguments, values_[id]));
+    pick(id);
   }
 
   void if_(const Node& node) {
@@ -361,9 +398,13 @@ class Printer {
   }
 
   void for_(ValueId id, const Node& node) {
-    const Scalar type = kernel_.node(node.operands[0]).type;
     const Node& step = kernel_.node(node.operands[2]);
+    const Scalar type = kernel_.node(node.operands[0]).type;
     const bool down = node.literal == 1;
+    if (dialect_.counts_rounds() && !down && type == Scalar::I32 && step.op == Op::Constant &&
+        step.literal > 1 && step.literal <= 0x7fffffff && !leaves_early(kernel_, node.blocks[0])) {
+      return rounds(id, node, step.literal);
+    }
     const std::string i = names_.fresh("i");
     values_[id] = i;
     std::string next = (down ? "--" : "++") + i;
@@ -377,12 +418,41 @@ class Printer {
     loop_hint(node);
     open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
                      value(node.operands[0]), i, down ? ">" : "<", value(node.operands[1]), next));
+    body_of(id, node);
+    close();
+  }
+
+  /// A For whose rounds are counted beforehand, so that the compiler can unroll it. The counter
+  /// stays below the limit in all of them; where the step after the last one wraps, the loop around
+  /// goes on from there.
+  void rounds(ValueId id, const Node& node, std::uint64_t step) {
+    const std::string first = names_.fresh("first");
+    const std::string count = names_.fresh("rounds");
+    const std::string round = names_.fresh("round");
+    const std::string limit = value(node.operands[1]);
+    const std::string_view counter = dialect_.type(Scalar::I32);
+    const std::string_view wide = dialect_.type(Scalar::U32);
+    values_[id] = names_.fresh("i");
+    open(fmt::format("for ({} {} = {}; {} < {};)", counter, first, value(node.operands[0]), first,
+                     limit));
+    line(fmt::format("const {0} {1} = (({0}){2} - ({0}){3} - 1u) / {4}u + 1u;", wide, count, limit,
+                     first, step));
+    loop_hint(node);
+    open(fmt::format("for ({} {} = 0; {} < {}; ++{})", wide, round, round, count, round));
+    line(fmt::format("const {} {} = ({})(({}){} + {} * {}u);", counter, values_[id], counter, wide,
+                     first, round, step));
+    body_of(id, node);
+    close();
+    line(fmt::format("{} = ({})(({}){} + {} * {}u);", first, counter, wide, first, count, step));
+    close();
+  }
+
+  void body_of(ValueId id, const Node& node) {
     for (const auto& [slot, parameters] : scan_.slots) {
       const Node& index = kernel_.node(slot);
       if (index.op == Op::ForIndex && index.operands[0] == id) pick(slot);
     }
     block(node.blocks[0]);
-    close();
   }
 
   void while_(const Node& node) {

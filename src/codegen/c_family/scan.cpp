@@ -50,6 +50,11 @@ class Scanner {
     if (ir::is_position(n.op) || n.op == Op::WarpSize) result_.positions.emplace(n.op, n.axis);
     result_.features.warp |= ir::is_warp(n.op) || n.op == Op::LaneId || n.op == Op::WarpSize;
     if (n.op == Op::Store || ir::is_atomic(n.op)) result_.written[n.memory] = true;
+    if (n.op == Op::Native) {
+      for (const ir::MemoryId memory : kernel_.user_calls[n.index].arguments) {
+        if (memory != kNone) result_.written[memory] = !kernel_.memories[memory].read_only;
+      }
+    }
     if (ir::is_atomic(n.op) && ir::size_of(n.type) == 8) result_.features.atomics_i64 = true;
     result_.features.independent_loops |= n.op == Op::For && n.unroll == ir::kIndependent;
     slot(n);

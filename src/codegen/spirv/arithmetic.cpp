@@ -111,7 +111,7 @@ class Pure {
       case Op::Neg:
         return m_.emit(spv::OpFNegate, type_, {in_[0]});
       case Op::Abs:
-        return m_.glsl(GLSLstd450FAbs, type_, {in_[0]});
+        return m_.extended(Op::Abs, type_, {in_[0]});
       case Op::Min:
         return extremum(m_, type_, false, in_[0], in_[1]);
       case Op::Max:
@@ -158,7 +158,7 @@ class Pure {
 
   Id fma() {
     if (type_ == Scalar::F32 && in_f64(m_.options().fma_rounds_once)) return fma_in_double();
-    return m_.glsl(GLSLstd450Fma, type_, {in_[0], in_[1], in_[2]});
+    return m_.extended(Op::Fma, type_, {in_[0], in_[1], in_[2]});
   }
 
   /// The product is exact in F64. The sum is rounded there to odd, so that rounding it again to F32
@@ -297,13 +297,14 @@ class Pure {
 
   Id low_half(Id a) { return m_.emit(spv::OpUConvert, Scalar::U32, {a}); }
   Id high_half(Id a) {
-    return low_half(m_.emit(spv::OpShiftRightLogical, Scalar::U64, {a, m_.u32(32)}));
+    return low_half(
+        m_.emit(spv::OpShiftRightLogical, Scalar::U64, {a, m_.constant(Scalar::U64, 32)}));
   }
 
   Id clz32(Id a) {
-    // The highest set bit of 0 is numbered -1.
-    return m_.emit(spv::OpISub, Scalar::U32,
-                   {m_.u32(31), m_.glsl(GLSLstd450FindUMsb, Scalar::U32, {a})});
+    const Id found = m_.extended(Op::Clz, Scalar::U32, {a});
+    // A shader's highest set bit of 0 is numbered -1.
+    return m_.is_kernel() ? found : m_.emit(spv::OpISub, Scalar::U32, {m_.u32(31), found});
   }
 
   Id clz() {

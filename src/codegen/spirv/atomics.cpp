@@ -43,8 +43,8 @@ void Memories::require_word(const ir::Node& node) {
   const ir::Memory& memory = m_.kernel().memories[node.memory];
   const bool dynamic = memory.space == ir::Space::Shared && memory.count == 0;
   if (stored_bits(type) < 32 || (dynamic && stored_bits(type) == 64)) {
-    unsupported(m_.kernel(), fmt::format("{} on {} elements{}", ir::name(node.op), ir::name(type),
-                                         dynamic ? " of dynamic shared memory" : ""));
+    m_.unsupported(fmt::format("{} on {} elements{}", ir::name(node.op), ir::name(type),
+                               dynamic ? " of dynamic shared memory" : ""));
   }
   if (stored_bits(type) == 64) m_.addCapability(spv::CapabilityInt64Atomics);
 }
@@ -65,7 +65,7 @@ Id Memories::atomic(const ir::Node& node, Id index, std::span<const Id> operands
 Id Memories::instruction(const ir::Node& node, const Leaf& at, std::span<const Id> operands) {
   const Scalar type = m_.kernel().field_of(node).type;
   const Id old = m_.emit(instruction_of(node.op, ir::is_signed(type)), word(at.bits),
-                         {at.pointer, m_.u32(spv::ScopeQueueFamily),
+                         {at.pointer, m_.u32(m_.words().device),
                           m_.u32(spv::MemorySemanticsMaskNone), encode(m_, type, operands[0])});
   return decode(m_, type, old);
 }
@@ -73,7 +73,14 @@ Id Memories::instruction(const ir::Node& node, const Leaf& at, std::span<const I
 Id Memories::exchange(const Leaf& at, Id expected, Id desired) {
   const Id none = m_.u32(spv::MemorySemanticsMaskNone);
   return m_.emit(spv::OpAtomicCompareExchange, word(at.bits),
-                 {at.pointer, m_.u32(spv::ScopeQueueFamily), none, none, desired, expected});
+                 {at.pointer, m_.u32(m_.words().device), none, none, desired, expected});
+}
+
+/// A wrong one costs a round and no more: where loads are not atomic, a plain one will do.
+Id Memories::first_guess(const Leaf& at, Scalar bits) {
+  if (m_.is_kernel()) return read(at, at.pointer);
+  return m_.emit(spv::OpAtomicLoad, bits,
+                 {at.pointer, m_.u32(m_.words().device), m_.u32(spv::MemorySemanticsMaskNone)});
 }
 
 /// Repeats until nobody came between.
@@ -81,19 +88,16 @@ Id Memories::float_loop(const ir::Node& node, const Leaf& at, Id operand) {
   const Scalar type = m_.kernel().field_of(node).type;
   const Scalar bits = word(at.bits);
   if (type == Scalar::F32 && node.op == Op::AtomicAdd && m_.options().float_atomics &&
-      at.storage == spv::StorageClassPhysicalStorageBufferEXT) {
+      at.storage == m_.words().global) {
     m_.addCapability(spv::CapabilityAtomicFloat32AddEXT);
     m_.addExtension("SPV_EXT_shader_atomic_float_add");
     return m_.emit(
         spv::OpAtomicFAddEXT, type,
         {m_.emit_typed(spv::OpBitcast, m_.makePointer(at.storage, m_.type(type)), {at.pointer}),
-         m_.u32(spv::ScopeQueueFamily), m_.u32(spv::MemorySemanticsMaskNone), operand});
+         m_.u32(m_.words().device), m_.u32(spv::MemorySemanticsMaskNone), operand});
   }
   const Id seen = m_.createVariable(spv::NoPrecision, spv::StorageClassFunction, m_.type(bits));
-  const Id first =
-      m_.emit(spv::OpAtomicLoad, bits,
-              {at.pointer, m_.u32(spv::ScopeQueueFamily), m_.u32(spv::MemorySemanticsMaskNone)});
-  m_.createStore(first, seen);
+  m_.createStore(first_guess(at, bits), seen);
   spv::Block& header = m_.new_block();
   spv::Block& body = m_.new_block();
   spv::Block& next = m_.new_block();
@@ -120,7 +124,7 @@ Id Memories::float_loop(const ir::Node& node, const Leaf& at, Id operand) {
       now = extremum(m_, type, true, was, operand);
       break;
     default:
-      unsupported(m_.kernel(), fmt::format("{} on {} elements", ir::name(node.op), ir::name(type)));
+      m_.unsupported(fmt::format("{} on {} elements", ir::name(node.op), ir::name(type)));
   }
   const Id found = exchange(at, was_bits, m_.bitcast(bits, now));
   m_.createStore(found, seen);

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "codegen/spirv/arithmetic.hpp"
+#include "codegen/spirv/math.hpp"
 #include "codegen/spirv/memory.hpp"
 #include "codegen/spirv/module.hpp"
 #include "codegen/spirv/parameters.hpp"
@@ -26,16 +27,21 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
+bool uses_lanes(const ir::Kernel& kernel) {
+  return std::ranges::any_of(
+      kernel.nodes, [](const Node& node) { return ir::is_warp(node.op) || node.op == Op::LaneId; });
+}
+
 class Emitter {
  public:
   Emitter(const ir::Kernel& kernel, const Options& options)
       : kernel_(kernel),
         summary_(passes::summarize(kernel)),
-        m_(kernel, options),
+        m_(kernel, options, uses_lanes(kernel)),
         layout_(lay_out(kernel, options.push_constant_bytes)),
-        parameters_(m_, layout_),
+        parameters_(open_entry(m_, layout_)),
         memories_(m_, summary_.has_barrier || summary_.has_fence || summary_.has_atomic,
-                  [this](const Node& node) { return base(node); }),
+                  parameters_->dynamic_shared(), [this](const Node& node) { return base(node); }),
         warp_(m_),
         values_(kernel.nodes.size()) {}
 
@@ -58,7 +64,7 @@ class Emitter {
  private:
   /// What a parameter, or one slot of it, holds.
   struct Fetched {
-    Id base = 0;    // span: address; scalar: value
+    Id base = 0;    // span: of Parameters; scalar: value
     Id length = 0;  // span
   };
 
@@ -70,15 +76,19 @@ class Emitter {
   // Positions.
 
   void declare_positions() {
+    if (!m_.is_kernel()) declare_block_size();
+    for (const ir::Block& block : kernel_.blocks) {
+      for (const ValueId id : block.nodes) need_position(kernel_.node(id));
+    }
+    for (auto& [key, id] : positions_) id = position(key.first, key.second);
+  }
+
+  void declare_block_size() {
     const Id size[] = {m_.specialised(kBlockX, 1), m_.specialised(kBlockY, 1),
                        m_.specialised(kBlockZ, 1)};
     const Id vector = m_.makeVectorType(m_.integer(32), 3);
     block_size_ = m_.makeCompositeConstant(vector, {size[0], size[1], size[2]}, true);
     m_.addDecoration(block_size_, spv::DecorationBuiltIn, spv::BuiltInWorkgroupSize);
-    for (const ir::Block& block : kernel_.blocks) {
-      for (const ValueId id : block.nodes) need_position(kernel_.node(id));
-    }
-    for (auto& [key, id] : positions_) id = position(key.first, key.second);
   }
 
   void need_position(const Node& node) {
@@ -94,14 +104,23 @@ class Emitter {
   Id built_in3(spv::BuiltIn which, const char* name, std::uint32_t axis) {
     Id& variable = built_ins_[which];
     if (variable == 0) variable = m_.built_in3(which, name);
+    if (m_.is_kernel()) {
+      const Id wide = component(m_.createLoad(variable, spv::NoPrecision), 64, axis);
+      return m_.emit(spv::OpUConvert, Scalar::U32, {wide});
+    }
     return m_.createLoad(
         m_.part_of(spv::StorageClassInput, variable, m_.integer(32), {m_.u32(axis)}),
         spv::NoPrecision);
   }
 
+  Id component(Id vector, unsigned bits, std::uint32_t axis) {
+    return m_.createOp(spv::OpCompositeExtract, m_.integer(bits),
+                       std::vector<spv::IdImmediate>{{true, vector}, {false, axis}});
+  }
+
   Id block_dim(std::uint32_t axis) {
-    return m_.createOp(spv::OpCompositeExtract, m_.integer(32),
-                       std::vector<spv::IdImmediate>{{true, block_size_}, {false, axis}});
+    if (m_.is_kernel()) return built_in3(spv::BuiltInWorkgroupSize, "block_dim", axis);
+    return component(block_size_, 32, axis);
   }
 
   Id position(Op op, std::uint8_t axis) {
@@ -157,10 +176,10 @@ class Emitter {
     const Id at = slot == ir::kNoValue ? 0 : value(slot);
     Fetched& fetched = fetched_[{parameter, slot}];
     if (kernel_.parameters[parameter].is_span) {
-      fetched.base = parameters_.address(parameter, at);
-      fetched.length = parameters_.length(parameter, at);
+      fetched.base = parameters_->base(parameter, at);
+      fetched.length = parameters_->length(parameter, at);
     } else {
-      fetched.base = parameters_.scalar(parameter, at);
+      fetched.base = parameters_->scalar(parameter, at);
     }
   }
 
@@ -230,6 +249,7 @@ class Emitter {
       in.resize(static_cast<std::size_t>(ir::operands_without_slot(node.op)));
       return define(id, memories_.atomic(node, in[0], std::span(in).subspan(1)));
     }
+    if (ir::is_user_code(node.op)) return define(id, user_code(m_, node, operands(node)));
     switch (node.op) {
       case Op::Load:
         return define(id, memories_.load(node, value(node.operands[0])));
@@ -254,10 +274,10 @@ class Emitter {
       case Op::Return:
         return m_.end();
       case Op::Barrier:
-        return m_.createControlBarrier(spv::ScopeWorkgroup, spv::ScopeWorkgroup, kOrders);
+        return m_.createControlBarrier(spv::ScopeWorkgroup, spv::ScopeWorkgroup, m_.words().orders);
       default:
-        return m_.createMemoryBarrier(node.axis == 1 ? spv::ScopeQueueFamily : spv::ScopeWorkgroup,
-                                      kOrders);
+        return m_.createMemoryBarrier(node.axis == 1 ? m_.words().device : spv::ScopeWorkgroup,
+                                      m_.words().orders);
     }
   }
 
@@ -365,17 +385,11 @@ class Emitter {
         [&] { block(node.blocks[1]); }, [] {});
   }
 
-  /// Stores before are seen by loads after, in global and in shared memory.
-  static constexpr auto kOrders = static_cast<spv::MemorySemanticsMask>(
-      +spv::MemorySemanticsAcquireReleaseMask | +spv::MemorySemanticsUniformMemoryMask |
-      +spv::MemorySemanticsWorkgroupMemoryMask | +spv::MemorySemanticsMakeAvailableMask |
-      +spv::MemorySemanticsMakeVisibleMask);
-
   const ir::Kernel& kernel_;
   const passes::Summary summary_;
   Module m_;
   const Layout layout_;
-  Parameters parameters_;
+  std::unique_ptr<Parameters> parameters_;
   Memories memories_;
   Warp warp_;
 
@@ -392,7 +406,9 @@ class Emitter {
 }  // namespace
 
 Emitted emit(const ir::Kernel& kernel, const Options& options) {
-  const bool expand = std::any_of(kernel.nodes.begin(), kernel.nodes.end(),
+  // A kernel has the functions in its library.
+  const bool expand = options.flavour == Flavour::shader &&
+                      std::any_of(kernel.nodes.begin(), kernel.nodes.end(),
                                   [&](const Node& node) { return passes::expands(kernel, node); });
   if (!expand) return Emitter(kernel, options).run();
   const ir::Kernel expanded = passes::expand_math_plain(kernel);

@@ -12,15 +12,14 @@
 
 namespace salvo::codegen::spirv {
 
-inline constexpr const char* kEntry = "main";
-
 struct Emitted {
   std::vector<std::uint32_t> words;
   Layout layout;
 };
 
-/// A compute shader for Vulkan 1.2. Block size and dynamic shared memory are specialisation
-/// constants (memory.hpp). Throws Errc::unsupported for what this target cannot say.
+/// A shader's block size and dynamic shared memory are specialisation constants (memory.hpp); a
+/// kernel's arguments are those of `lay_out_entry`. Throws Errc::unsupported for what the flavour
+/// or the device cannot say.
 Emitted emit(const ir::Kernel& kernel, const Options& options);
 
 /// The module as text.

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/spirv/layout.hpp"
 
+#include <algorithm>
+
+#include "codegen/c_family/printer.hpp"
+
 namespace salvo::codegen::spirv {
 namespace {
 
@@ -53,6 +57,30 @@ Layout lay_out(const ir::Kernel& kernel, std::uint32_t push_constant_bytes) {
     layout.table_bytes = place_values(kernel, layout.places, layout.table_bytes);
   }
   return layout;
+}
+
+EntryLayout lay_out_entry(const ir::Kernel& kernel) {
+  using Kind = EntryArgument::Kind;
+  EntryLayout entry;
+  const auto& parameters = kernel.parameters;
+  if (std::any_of(parameters.begin(), parameters.end(),
+                  [](const ir::Parameter& parameter) { return parameter.slots > 1; })) {
+    entry.table = lay_out(kernel, 0);
+    entry.arguments.push_back({Kind::table, 0, aligned(entry.table.table_bytes, 8)});
+  } else {
+    const std::vector<bool> lengths = c_family::reads_length(kernel);
+    for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+      if (!parameters[i].is_span) {
+        const bool wide = ir::size_of(parameters[i].type) == 8;
+        entry.arguments.push_back({Kind::scalar, i, wide ? 8u : 4u});
+        continue;
+      }
+      entry.arguments.push_back({Kind::span, i, 8});
+      if (lengths[i]) entry.arguments.push_back({Kind::length, i, 8});
+    }
+  }
+  if (kernel.has_dynamic_shared()) entry.arguments.push_back({Kind::dynamic_shared, 0, 8});
+  return entry;
 }
 
 }  // namespace salvo::codegen::spirv

@@ -30,4 +30,27 @@ std::uint32_t value_bytes(const ir::Kernel& kernel);
 
 Layout lay_out(const ir::Kernel& kernel, std::uint32_t push_constant_bytes);
 
+/// A parameter of a kernel-flavour entry point.
+struct EntryArgument {
+  enum class Kind : std::uint8_t {
+    span,            // pointer to its first element
+    length,          // elements of a span, as I64
+    scalar,          // its bits in 4 or 8 bytes
+    table,           // a structure by value that holds all arguments, as `EntryLayout::table` says
+    dynamic_shared,  // pointer to shared memory
+  };
+  Kind kind = Kind::span;
+  std::uint32_t parameter = 0;  // of the kernel
+  std::uint32_t bytes = 8;
+};
+
+/// What an entry point takes, in order. A kernel with argument tables takes them as one structure,
+/// so that a launch sets one argument for any number of members.
+struct EntryLayout {
+  std::vector<EntryArgument> arguments;
+  Layout table;
+};
+
+EntryLayout lay_out_entry(const ir::Kernel& kernel);
+
 }  // namespace salvo::codegen::spirv

@@ -12,4 +12,8 @@ namespace salvo::codegen::spirv {
 /// no bound that a program for computing could rely on.
 Id math(Module& module, const ir::Node& node, std::span<const Id> operands);
 
+/// A user's intrinsic: its template is "GLSL.std.450" and the number of an instruction, because
+/// there is no text in SPIR-V. Throws Errc::unsupported for another, and for native code.
+Id user_code(Module& m, const ir::Node& node, std::span<const Id> in);
+
 }  // namespace salvo::codegen::spirv

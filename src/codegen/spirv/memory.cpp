@@ -13,9 +13,12 @@ namespace salvo::codegen::spirv {
 
 using ir::Space;
 
-Memories::Memories(Module& module, bool shared_between_threads,
+Memories::Memories(Module& module, bool shared_between_threads, Id dynamic_shared,
                    std::function<Id(const ir::Node&)> base)
-    : m_(module), shared_between_threads_(shared_between_threads), base_(std::move(base)) {}
+    : m_(module),
+      shared_between_threads_(shared_between_threads),
+      base_(std::move(base)),
+      dynamic_(dynamic_shared) {}
 
 Id Memories::load(const ir::Node& node, Id index) {
   const Leaf at = leaf(node, index);
@@ -23,9 +26,10 @@ Id Memories::load(const ir::Node& node, Id index) {
   Id bits = read(at, at.pointer);
   if (at.second != 0) {
     const Id high = m_.emit(spv::OpUConvert, Scalar::U64, {read(at, at.second)});
-    bits = m_.emit(spv::OpBitwiseOr, Scalar::U64,
-                   {m_.emit(spv::OpUConvert, Scalar::U64, {bits}),
-                    m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {high, m_.u32(32)})});
+    bits = m_.emit(
+        spv::OpBitwiseOr, Scalar::U64,
+        {m_.emit(spv::OpUConvert, Scalar::U64, {bits}),
+         m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {high, m_.constant(Scalar::U64, 32)})});
   } else if (at.bits < 32) {
     bits = m_.emit(spv::OpUConvert, Scalar::U32, {bits});
   }
@@ -37,25 +41,28 @@ void Memories::store(const ir::Node& node, Id index, Id value) {
   Id bits = encode(m_, type, value);
   const Leaf at = leaf(node, index);
   if (at.second != 0) {
-    const Id high = m_.emit(spv::OpShiftRightLogical, Scalar::U64, {bits, m_.u32(32)});
+    const Id high =
+        m_.emit(spv::OpShiftRightLogical, Scalar::U64, {bits, m_.constant(Scalar::U64, 32)});
     write(at, at.second, m_.emit(spv::OpUConvert, Scalar::U32, {high}));
     bits = m_.emit(spv::OpUConvert, Scalar::U32, {bits});
   } else if (at.bits < 32) {
     bits = m_.emit_typed(spv::OpUConvert, m_.integer(at.bits), {bits});
   } else if (at.storage == spv::StorageClassFunction && stored_bits(type) < 32) {
     // A local array holds whole words, but the value as it would be read back from memory.
-    bits =
-        m_.emit(spv::OpBitFieldUExtract, Scalar::U32, {bits, m_.u32(0), m_.u32(stored_bits(type))});
+    bits = m_.emit(spv::OpBitwiseAnd, Scalar::U32, {bits, m_.u32((1u << stored_bits(type)) - 1)});
   }
   write(at, at.pointer, bits);
+}
+
+/// In a shader, what threads see of each other's stores is said at each access.
+bool Memories::marks_shared(const Leaf& at) const {
+  return shared_between_threads_ && at.storage != spv::StorageClassFunction && !m_.is_kernel();
 }
 
 Id Memories::read(const Leaf& at, Id pointer) {
   unsigned access = spv::MemoryAccessMaskNone;
   if (at.alignment != 0) access |= spv::MemoryAccessAlignedMask;
-  if (shared_between_threads_ && at.storage != spv::StorageClassFunction) {
-    access |= spv::MemoryAccessNonPrivatePointerMask;
-  }
+  if (marks_shared(at)) access |= spv::MemoryAccessNonPrivatePointerMask;
   return m_.createLoad(pointer, spv::NoPrecision, static_cast<spv::MemoryAccessMask>(access),
                        spv::ScopeMax, at.alignment);
 }
@@ -63,9 +70,7 @@ Id Memories::read(const Leaf& at, Id pointer) {
 void Memories::write(const Leaf& at, Id pointer, Id value) {
   unsigned access = spv::MemoryAccessMaskNone;
   if (at.alignment != 0) access |= spv::MemoryAccessAlignedMask;
-  if (shared_between_threads_ && at.storage != spv::StorageClassFunction) {
-    access |= spv::MemoryAccessNonPrivatePointerMask;
-  }
+  if (marks_shared(at)) access |= spv::MemoryAccessNonPrivatePointerMask;
   m_.createStore(value, pointer, static_cast<spv::MemoryAccessMask>(access), spv::ScopeMax,
                  at.alignment);
 }
@@ -94,24 +99,34 @@ Memories::Leaf Memories::span_leaf(const ir::Node& node, Id index) {
   const ir::Field& field = m_.kernel().field_of(node);
   Leaf at;
   at.bits = stored_bits(field.type);
-  at.storage = spv::StorageClassPhysicalStorageBufferEXT;
+  at.storage = m_.words().global;
   // Of a packed record's leaf no more is known than what size and offset have in common.
   at.alignment = std::min<std::uint32_t>(at.bits / 8,
                                          1u << std::countr_zero(element.size | field.offset | 16u));
   allow_small(at);
-  const Id address =
-      m_.emit(spv::OpIAdd, Scalar::U64, {base_(node), offset_of(node, index, Scalar::U64)});
-  at.pointer = m_.emit_typed(spv::OpConvertUToPtr, m_.makePointer(at.storage, m_.integer(at.bits)),
-                             {address});
+  const Id type = m_.makePointer(at.storage, m_.integer(at.bits));
+  const Id offset = offset_of(node, index, Scalar::U64);
+  if (m_.is_kernel()) {
+    const Id bytes = m_.makePointer(at.storage, m_.integer(8));
+    const Id first = m_.element_of(base_(node), bytes, offset);
+    at.pointer = at.bits == 8 ? first : m_.emit_typed(spv::OpBitcast, type, {first});
+    return at;
+  }
+  const Id address = m_.emit(spv::OpIAdd, Scalar::U64, {base_(node), offset});
+  at.pointer = m_.emit_typed(spv::OpConvertUToPtr, type, {address});
   return at;
 }
 
 void Memories::allow_small(const Leaf& at) {
-  const bool global = at.storage == spv::StorageClassPhysicalStorageBufferEXT;
+  const bool global = at.storage == m_.words().global;
+  if (m_.is_kernel()) {
+    if (at.bits == 16) m_.addCapability(spv::CapabilityInt16);
+    return;
+  }
   const Options& has = m_.options();
   if (at.bits < 32 && !(global ? has.small_global : has.small_shared)) {
-    unsupported(m_.kernel(), fmt::format("{}-bit elements in {} memory, which this device lacks",
-                                         at.bits, global ? "global" : "shared"));
+    m_.unsupported(fmt::format("{}-bit elements in {} memory, which this device lacks", at.bits,
+                               global ? "global" : "shared"));
   }
   if (at.bits == 8) {
     m_.addCapability(global ? spv::CapabilityStorageBuffer8BitAccess : spv::CapabilityInt8);
@@ -148,13 +163,17 @@ Memories::Leaf Memories::array_leaf(const ir::Node& node, Id index) {
   return at;
 }
 
-Id Memories::dynamic_words() {
+Id Memories::dynamic_word(Id index) {
+  if (m_.is_kernel()) {
+    return m_.element_of(dynamic_, m_.makePointer(spv::StorageClassWorkgroup, m_.integer(32)),
+                         index);
+  }
   if (dynamic_ == 0) {
     const Id count = m_.specialised(kDynamicWords, 4);
     dynamic_ = m_.global(spv::StorageClassWorkgroup, m_.makeArrayType(m_.integer(32), count, 0),
                          "dynamic_shared");
   }
-  return dynamic_;
+  return m_.part_of(spv::StorageClassWorkgroup, dynamic_, m_.integer(32), {index});
 }
 
 /// All dynamic arrays of a kernel are the same bytes, as in CUDA: words that each reads its way.
@@ -162,16 +181,16 @@ Memories::Leaf Memories::dynamic_leaf(const ir::Node& node, Id index) {
   const ir::Field& field = m_.kernel().field_of(node);
   const ir::Element& element = m_.kernel().memories[node.memory].element;
   if (stored_bits(field.type) < 32 || element.size % 4 != 0 || field.offset % 4 != 0) {
-    unsupported(m_.kernel(), fmt::format("dynamic shared memory of {} elements", element.name));
+    m_.unsupported(fmt::format("dynamic shared memory of {} elements", element.name));
   }
   Leaf at;
   at.storage = spv::StorageClassWorkgroup;
   const Id first = m_.emit(spv::OpShiftRightLogical, Scalar::U32,
                            {offset_of(node, index, Scalar::U32), m_.u32(2)});
-  at.pointer = m_.part_of(at.storage, dynamic_words(), m_.integer(32), {first});
+  at.pointer = dynamic_word(first);
   if (stored_bits(field.type) == 64) {
     const Id next = m_.emit(spv::OpIAdd, Scalar::U32, {first, m_.u32(1)});
-    at.second = m_.part_of(at.storage, dynamic_words(), m_.integer(32), {next});
+    at.second = dynamic_word(next);
   }
   return at;
 }

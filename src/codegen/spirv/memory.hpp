@@ -12,7 +12,7 @@
 
 namespace salvo::codegen::spirv {
 
-/// Specialisation constants of every module: the block's size, and words of dynamic shared memory.
+/// Specialisation constants of every shader: the block's size, and words of dynamic shared memory.
 inline constexpr std::uint32_t kBlockX = 0;
 inline constexpr std::uint32_t kBlockY = 1;
 inline constexpr std::uint32_t kBlockZ = 2;
@@ -20,9 +20,11 @@ inline constexpr std::uint32_t kDynamicWords = 3;
 
 class Memories {
  public:
-  /// `base` gives the address of the span that a node touches. `shared_between_threads`: threads
-  /// see each other's stores, by barriers or fences.
-  Memories(Module& module, bool shared_between_threads, std::function<Id(const ir::Node&)> base);
+  /// `base` gives what Parameters::base does, of the span that a node touches.
+  /// `shared_between_threads`: threads see each other's stores, by barriers or fences.
+  /// `dynamic_shared` is what Parameters gives.
+  Memories(Module& module, bool shared_between_threads, Id dynamic_shared,
+           std::function<Id(const ir::Node&)> base);
 
   Id load(const ir::Node& node, Id index);
   void store(const ir::Node& node, Id index, Id value);
@@ -45,14 +47,16 @@ class Memories {
   Leaf array_leaf(const ir::Node& node, Id index);
   Leaf dynamic_leaf(const ir::Node& node, Id index);
   Id array_of(ir::MemoryId memory, std::uint32_t field);
-  Id dynamic_words();
+  Id dynamic_word(Id index);
   Id offset_of(const ir::Node& node, Id index, Scalar as);
+  bool marks_shared(const Leaf& leaf) const;
   Id read(const Leaf& leaf, Id pointer);
   void write(const Leaf& leaf, Id pointer, Id value);
   void allow_small(const Leaf& leaf);
 
   Id instruction(const ir::Node& node, const Leaf& at, std::span<const Id> operands);
   Id float_loop(const ir::Node& node, const Leaf& at, Id operand);
+  Id first_guess(const Leaf& at, Scalar bits);
   Id exchange(const Leaf& at, Id expected, Id desired);
   void require_word(const ir::Node& node);
 

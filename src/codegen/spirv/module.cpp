@@ -12,6 +12,12 @@ namespace {
 
 constexpr unsigned kGenerator = 0;  // no number is registered for this library
 
+/// Kernels ask for no more than they need: drivers take old versions longest.
+unsigned version_of(Flavour flavour, bool uses_lanes) {
+  if (flavour == Flavour::shader) return spv::Spv_1_5;
+  return uses_lanes ? spv::Spv_1_3 : spv::Spv_1_0;
+}
+
 bool is_float_arithmetic(spv::Op op) {
   switch (op) {
     case spv::OpFAdd:
@@ -27,27 +33,60 @@ bool is_float_arithmetic(spv::Op op) {
 
 }  // namespace
 
-void unsupported(const ir::Kernel& kernel, std::string message) {
+void Module::unsupported(std::string message) const {
   throw Error(Error::Details{.code = Errc::unsupported,
                              .message = std::move(message),
-                             .backend = "Vulkan",
+                             .backend = is_kernel() ? "LevelZero" : "Vulkan",
                              .operation = "translate",
-                             .kernel = kernel.name});
+                             .kernel = kernel_.name});
 }
 
-Module::Module(const ir::Kernel& kernel, const Options& options)
-    : spv::Builder(spv::Spv_1_5, kGenerator, &log_), kernel_(kernel), options_(options) {
-  addCapability(spv::CapabilityShader);
+Module::Module(const ir::Kernel& kernel, const Options& options, bool uses_lanes)
+    : spv::Builder(version_of(options.flavour, uses_lanes), kGenerator, &log_),
+      kernel_(kernel),
+      options_(options),
+      words_(words_of(options.flavour)),
+      uses_lanes_(uses_lanes) {
+  if (is_kernel()) {
+    begin_kernel();
+  } else {
+    begin_shader();
+  }
   addCapability(spv::CapabilityInt64);
+  library_ = import(words_.library);
+}
+
+void Module::begin_shader() {
+  addCapability(spv::CapabilityShader);
   addCapability(spv::CapabilityPhysicalStorageBufferAddresses);
   addCapability(spv::CapabilityVulkanMemoryModel);
   setMemoryModel(spv::AddressingModelPhysicalStorageBuffer64, spv::MemoryModelVulkan);
-  glsl_ = import("GLSL.std.450");
-  main_ = makeEntryPoint("main");
+}
+
+void Module::begin_kernel() {
+  addCapability(spv::CapabilityKernel);
+  addCapability(spv::CapabilityAddresses);
+  addCapability(spv::CapabilityInt8);  // spans are pointers to bytes
+  setMemoryModel(spv::AddressingModelPhysical64, spv::MemoryModelOpenCL);
+}
+
+void Module::open_shader() {
+  main_ = makeEntryPoint(kEntry);
+}
+
+std::vector<Id> Module::open_kernel(const std::vector<Id>& parameter_types) {
+  spv::Block* first = nullptr;
+  main_ = makeFunctionEntry(spv::NoPrecision, makeVoidType(), kKernelEntry, parameter_types, {}, {},
+                            &first);
+  std::vector<Id> ids;
+  for (int i = 0; i < static_cast<int>(parameter_types.size()); ++i) {
+    ids.push_back(main_->getParamId(i));
+  }
+  return ids;
 }
 
 void Module::require_f64() {
-  if (!options_.f64_arithmetic) unsupported(kernel_, "f64 arithmetic, which this device lacks");
+  if (!options_.f64_arithmetic) unsupported("f64 arithmetic, which this device lacks");
   addCapability(spv::CapabilityFloat64);
 }
 
@@ -99,7 +138,8 @@ Id Module::specialised(std::uint32_t id, std::uint32_t value) {
 
 Id Module::emit_typed(spv::Op op, Id result_type, std::vector<Id> operands) {
   const Id result = createOp(op, result_type, operands);
-  if (is_float_arithmetic(op) && !options_.contraction) {
+  // A kernel forbids contraction as a whole.
+  if (is_float_arithmetic(op) && !options_.contraction && !is_kernel()) {
     addDecoration(result, spv::DecorationNoContraction);
   }
   return result;
@@ -113,12 +153,19 @@ Id Module::select(Scalar result, Id condition, Id yes, Id no) {
   return emit(spv::OpSelect, result, {condition, yes, no});
 }
 
-Id Module::glsl(GLSLstd450 function, Scalar result, std::initializer_list<Id> operands) {
-  const Id id = createBuiltinCall(type(result), glsl_, function, operands);
-  if (function == GLSLstd450Fma && !options_.contraction) {
+Id Module::library_call(int instruction, Scalar result, std::span<const Id> operands) {
+  const Id id = createBuiltinCall(type(result), library_, instruction,
+                                  std::vector<Id>(operands.begin(), operands.end()));
+  if (!is_kernel() && !options_.contraction &&
+      instruction == extended_instruction(options_.flavour, ir::Op::Fma)) {
     addDecoration(id, spv::DecorationNoContraction);
   }
   return id;
+}
+
+Id Module::extended(ir::Op op, Scalar result, std::initializer_list<Id> operands) {
+  return library_call(extended_instruction(options_.flavour, op), result,
+                      std::span<const Id>(operands.begin(), operands.size()));
 }
 
 void Module::branch(spv::Block& to) {
@@ -146,12 +193,18 @@ Id Module::part_of(spv::StorageClass storage, Id variable, Id part,
 
 Id Module::global(spv::StorageClass storage, Id type, const char* name) {
   const Id id = createVariable(spv::NoPrecision, storage, type, name);
-  interface_.push_back(id);
+  // Before version 1.4 an interface is inputs and outputs.
+  if (!is_kernel() || storage == spv::StorageClassInput) interface_.push_back(id);
   return id;
 }
 
+Id Module::element_of(Id pointer, Id pointer_type, Id index) {
+  return createOp(spv::OpInBoundsPtrAccessChain, pointer_type, std::vector<Id>{pointer, index});
+}
+
 Id Module::built_in3(spv::BuiltIn which, const char* name) {
-  const Id id = global(spv::StorageClassInput, makeVectorType(makeUintType(32), 3), name);
+  const Id id =
+      global(spv::StorageClassInput, makeVectorType(makeUintType(words_.position_bits), 3), name);
   addDecoration(id, spv::DecorationBuiltIn, which);
   return id;
 }
@@ -184,8 +237,18 @@ void Module::end() {
 
 std::vector<std::uint32_t> Module::finish() {
   end();
-  float_controls();
-  spv::Instruction* entry = addEntryPoint(spv::ExecutionModelGLCompute, main_, "main");
+  spv::Instruction* entry = nullptr;
+  if (is_kernel()) {
+    entry = addEntryPoint(spv::ExecutionModelKernel, main_, kKernelEntry);
+    if (!options_.contraction) addExecutionMode(main_, spv::ExecutionModeContractionOff);
+    if (uses_lanes_) {
+      addCapability(spv::CapabilitySubgroupDispatch);
+      addExecutionMode(main_, spv::ExecutionModeSubgroupSize, static_cast<int>(options_.warp_size));
+    }
+  } else {
+    entry = addEntryPoint(spv::ExecutionModelGLCompute, main_, kEntry);
+    float_controls();
+  }
   for (const Id id : interface_) entry->addIdOperand(id);
   std::vector<std::uint32_t> words;
   dump(words);

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <glslang/SPIRV/GLSL.std.450.h>
 #include <glslang/SPIRV/SpvBuilder.h>
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "codegen/spirv/flavour.hpp"
 #include "codegen/spirv/options.hpp"
 #include "ir/kernel.hpp"
 
@@ -18,16 +19,24 @@ namespace salvo::codegen::spirv {
 using ir::Scalar;
 using spv::Id;
 
-/// Throws Errc::unsupported in the words of this target.
-[[noreturn]] void unsupported(const ir::Kernel& kernel, std::string message);
-
 /// Integers have no sign here: instructions do. Bool is SPIR-V's own type, which has no bits.
 class Module : private spv::Builder {
  public:
-  Module(const ir::Kernel& kernel, const Options& options);
+  /// `uses_lanes`: the kernel has warp operations.
+  Module(const ir::Kernel& kernel, const Options& options, bool uses_lanes);
 
   const ir::Kernel& kernel() const noexcept { return kernel_; }
   const Options& options() const noexcept { return options_; }
+  const Words& words() const noexcept { return words_; }
+  bool is_kernel() const noexcept { return options_.flavour == Flavour::kernel; }
+
+  /// Throws Errc::unsupported in the kernel's name.
+  [[noreturn]] void unsupported(std::string message) const;
+
+  // The entry point: one of these, before any instruction.
+  void open_shader();
+  /// Returns the ids of the parameters.
+  std::vector<Id> open_kernel(const std::vector<Id>& parameter_types);
 
   // Types and constants.
   Id type(Scalar type);  // of a value in a register: a compute type
@@ -44,8 +53,10 @@ class Module : private spv::Builder {
   Id emit_typed(spv::Op op, Id result_type, std::vector<Id> operands);
   Id select(Scalar type, Id condition, Id yes, Id no);
   Id bitcast(Scalar to, Id value) { return emit(spv::OpBitcast, to, {value}); }
-  /// A function of GLSL.std.450.
-  Id glsl(GLSLstd450 function, Scalar result, std::initializer_list<Id> operands);
+  /// What the flavour's library calls `op`, whatever it means there.
+  Id extended(ir::Op op, Scalar result, std::initializer_list<Id> operands);
+  /// An instruction of the flavour's library by its number there.
+  Id library_call(int instruction, Scalar result, std::span<const Id> operands);
 
   // Control flow.
   spv::Block& new_block() { return makeNewBlock(); }
@@ -78,6 +89,8 @@ class Module : private spv::Builder {
 
   /// A variable outside the function, listed in the entry point's interface.
   Id global(spv::StorageClass storage, Id type, const char* name);
+  /// A pointer's element `index`; the pointer is of the type that points to the element.
+  Id element_of(Id pointer, Id pointer_type, Id index);
   /// A vector of three built-in values.
   Id built_in3(spv::BuiltIn which, const char* name);
   Id built_in(spv::BuiltIn which, const char* name);
@@ -87,13 +100,17 @@ class Module : private spv::Builder {
 
  private:
   void float_controls();
+  void begin_shader();
+  void begin_kernel();
   void require_f64();
 
   const ir::Kernel& kernel_;
   const Options& options_;
+  const Words& words_;
+  const bool uses_lanes_;
   spv::SpvBuildLogger log_;
   spv::Function* main_ = nullptr;
-  Id glsl_ = 0;
+  Id library_ = 0;
   std::vector<Id> interface_;
 };
 

@@ -13,6 +13,15 @@ struct FloatControls {
   bool round_to_even = false;
 };
 
+inline constexpr const char* kEntry = "main";                // of a shader
+inline constexpr const char* kKernelEntry = "salvo_kernel";  // of a kernel
+
+/// Which of SPIR-V's two worlds a module belongs to.
+enum class Flavour : std::uint8_t {
+  shader,  // a compute shader for Vulkan 1.2
+  kernel,  // an OpenCL kernel, as Level Zero takes it
+};
+
 struct Options {
   std::uint32_t push_constant_bytes = 128;  // W37
   FloatControls f32;
@@ -27,6 +36,9 @@ struct Options {
   bool small_shared = true;    // and in shared memory
   bool float_atomics = false;  // add on f32 in global memory is one instruction
   bool contraction = false;    // mode `device` of W50
+  Flavour flavour = Flavour::shader;
+  /// Kernel flavour: spans whose bit is clear overlap nothing that the launch writes (W80).
+  std::uint64_t may_alias = ~std::uint64_t{0};
 };
 
 }  // namespace salvo::codegen::spirv

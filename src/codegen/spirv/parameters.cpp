@@ -1,80 +1,228 @@
-// Reads a kernel's arguments from push constants and the argument table.
+// Reads a kernel's arguments: a shader's from push constants and a table, a kernel's own.
 // SPDX-License-Identifier: MIT
 #include "codegen/spirv/parameters.hpp"
+
+#include <algorithm>
+#include <optional>
 
 #include "codegen/spirv/storage.hpp"
 
 namespace salvo::codegen::spirv {
+namespace {
 
-Parameters::Parameters(Module& module, const Layout& layout)
-    : m_(module), values_in_table_(layout.values_in_table) {
-  const auto& parameters = m_.kernel().parameters;
-  addresses_.resize(parameters.size());
-  values_.resize(parameters.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!parameters[i].is_span) continue;
-    addresses_[i] = add(table_, 64, parameters[i].slots, layout.places[i].address);
+/// A structure of integers and arrays of them, laid out by hand.
+class Structure {
+ public:
+  explicit Structure(Module& module) : m_(module) {}
+
+  /// `slots` integers from `offset` on. Members are told apart by their offsets.
+  void add(unsigned bits, std::uint32_t slots, std::uint32_t offset) {
+    members_.push_back({m_.integer(bits), slots > 1, bits, slots, offset});
   }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+  bool empty() const { return members_.empty(); }
+
+  Id type(const char* name) {
+    // In the order of their offsets, as a kernel's structure has no other layout.
+    std::ranges::sort(members_, {}, &Member::offset);
+    const bool shader = m_.options().flavour == Flavour::shader;
+    std::vector<Id> types;
+    for (const Member& member : members_) {
+      Id type = member.type;
+      if (member.is_array) {
+        const int stride = shader ? static_cast<int>(member.bits / 8) : 0;
+        type = m_.makeArrayType(type, m_.u32(member.slots), stride);
+        if (shader) m_.addDecoration(type, spv::DecorationArrayStride, stride);
+      }
+      types.push_back(type);
+    }
+    const Id made = m_.makeStructType(types, name);
+    if (!shader) return made;
+    m_.addDecoration(made, spv::DecorationBlock);
+    for (unsigned i = 0; i < members_.size(); ++i) {
+      m_.addMemberDecoration(made, i, spv::DecorationOffset, static_cast<int>(members_[i].offset));
+    }
+    return made;
+  }
+
+  /// From now on the structure is what `pointer` points to.
+  void place(spv::StorageClass storage, Id pointer) {
+    storage_ = storage;
+    pointer_ = pointer;
+  }
+
+  Id load(std::uint32_t offset, Id slot) {
+    const auto found = std::ranges::lower_bound(members_, offset, {}, &Member::offset);
+    const Id index = m_.u32(static_cast<std::uint32_t>(found - members_.begin()));
+    const Id first = slot == 0 ? m_.u32(0) : slot;
+    const Id part = found->is_array ? m_.part_of(storage_, pointer_, found->type, {index, first})
+                                    : m_.part_of(storage_, pointer_, found->type, {index});
+    return m_.createLoad(part, spv::NoPrecision);
+  }
+
+ private:
+  struct Member {
+    Id type = 0;
+    bool is_array = false;
+    unsigned bits = 0;
+    std::uint32_t slots = 1;
+    std::uint32_t offset = 0;
+  };
+
+  Module& m_;
+  std::vector<Member> members_;
+  spv::StorageClass storage_{};
+  Id pointer_ = 0;
+};
+
+void add_addresses(Structure& to, const ir::Kernel& kernel, const Layout& layout) {
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+    if (!kernel.parameters[i].is_span) continue;
+    to.add(64, kernel.parameters[i].slots, layout.places[i].address);
+  }
+}
+
+void add_values(Structure& to, const ir::Kernel& kernel, const Layout& layout) {
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const Place& place = layout.places[i];
-    values_[i] = add(values_in_table_ ? table_ : push_, place.value_bytes * 8, parameters[i].slots,
-                     place.value);
-  }
-  declare(table_, "Table");
-  declare(push_, "Values");
-  if (table_.variable != 0) {
-    m_.addDecoration(table_.variable, spv::DecorationDescriptorSet, 0);
-    m_.addDecoration(table_.variable, spv::DecorationBinding, 0);
+    to.add(place.value_bytes * 8, kernel.parameters[i].slots, place.value);
   }
 }
 
-Parameters::Member Parameters::add(Block& block, unsigned bits, std::uint32_t slots,
-                                   std::uint32_t offset) {
-  Member member;
-  member.index = static_cast<int>(block.types.size());
-  member.type = m_.integer(bits);
-  member.is_array = slots > 1;
-  Id type = member.type;
-  if (member.is_array) {
-    type = m_.makeArrayType(type, m_.u32(slots), static_cast<int>(bits / 8));
-    m_.addDecoration(type, spv::DecorationArrayStride, static_cast<int>(bits / 8));
+class ShaderParameters final : public Parameters {
+ public:
+  ShaderParameters(Module& module, const Layout& layout)
+      : m_(module), layout_(layout), table_(module), push_(module) {
+    m_.open_shader();
+    add_addresses(table_, m_.kernel(), layout);
+    add_values(values(), m_.kernel(), layout);
+    if (const Id variable = declare(table_, spv::StorageClassUniform, "Table")) {
+      m_.addDecoration(variable, spv::DecorationDescriptorSet, 0);
+      m_.addDecoration(variable, spv::DecorationBinding, 0);
+    }
+    declare(push_, spv::StorageClassPushConstant, "Values");
   }
-  block.types.push_back(type);
-  block.offsets.push_back(offset);
-  return member;
-}
 
-void Parameters::declare(Block& block, const char* name) {
-  if (block.types.empty()) return;
-  const Id type = m_.makeStructType(block.types, name);
-  m_.addDecoration(type, spv::DecorationBlock);
-  for (unsigned i = 0; i < block.offsets.size(); ++i) {
-    m_.addMemberDecoration(type, i, spv::DecorationOffset, static_cast<int>(block.offsets[i]));
+  Id base(std::uint32_t parameter, Id slot) override {
+    return table_.load(layout_.places[parameter].address, slot);
   }
-  block.variable = m_.global(block.storage, type, name);
-}
+  Id length(std::uint32_t parameter, Id slot) override {
+    const Id value = values().load(layout_.places[parameter].value, slot);
+    return m_.emit(spv::OpUConvert, Scalar::I64, {value});
+  }
+  Id scalar(std::uint32_t parameter, Id slot) override {
+    return decode(m_, m_.kernel().parameters[parameter].type,
+                  values().load(layout_.places[parameter].value, slot));
+  }
 
-Id Parameters::load(const Block& block, const Member& member, Id slot) {
-  const Id index = m_.u32(static_cast<std::uint32_t>(member.index));
-  const Id first = slot == 0 ? m_.u32(0) : slot;
-  const Id pointer = member.is_array
-                         ? m_.part_of(block.storage, block.variable, member.type, {index, first})
-                         : m_.part_of(block.storage, block.variable, member.type, {index});
-  return m_.createLoad(pointer, spv::NoPrecision);
-}
+ private:
+  Structure& values() { return layout_.values_in_table ? table_ : push_; }
 
-Id Parameters::address(std::uint32_t parameter, Id slot) {
-  return load(table_, addresses_[parameter], slot);
-}
+  Id declare(Structure& structure, spv::StorageClass storage, const char* name) {
+    if (structure.empty()) return 0;
+    const Id variable = m_.global(storage, structure.type(name), name);
+    structure.place(storage, variable);
+    return variable;
+  }
 
-Id Parameters::length(std::uint32_t parameter, Id slot) {
-  const Id value = load(values_in_table_ ? table_ : push_, values_[parameter], slot);
-  return m_.emit(spv::OpUConvert, Scalar::I64, {value});
-}
+  Module& m_;
+  const Layout& layout_;
+  Structure table_;
+  Structure push_;
+};
 
-Id Parameters::scalar(std::uint32_t parameter, Id slot) {
-  return decode(m_, m_.kernel().parameters[parameter].type,
-                load(values_in_table_ ? table_ : push_, values_[parameter], slot));
+class KernelParameters final : public Parameters {
+ public:
+  explicit KernelParameters(Module& module)
+      : m_(module),
+        entry_(lay_out_entry(module.kernel())),
+        table_(module),
+        ids_(module.kernel().parameters.size()) {
+    std::vector<Id> types;
+    for (const EntryArgument& argument : entry_.arguments) types.push_back(type_of(argument));
+    const std::vector<Id> ids = m_.open_kernel(types);
+    for (std::size_t i = 0; i < ids.size(); ++i) bind(entry_.arguments[i], ids[i]);
+  }
+
+  Id base(std::uint32_t parameter, Id slot) override {
+    if (!in_table_) return ids_[parameter].value;
+    const Id address = table_.load(entry_.table.places[parameter].address, slot);
+    return m_.emit_typed(spv::OpConvertUToPtr, bytes_pointer(), {address});
+  }
+  Id length(std::uint32_t parameter, Id slot) override {
+    // A kernel that never asks for the length is not given it.
+    if (!in_table_) return ids_[parameter].length;
+    const Id value = table_.load(entry_.table.places[parameter].value, slot);
+    return m_.emit(spv::OpUConvert, Scalar::I64, {value});
+  }
+  Id scalar(std::uint32_t parameter, Id slot) override {
+    const Id bits =
+        in_table_ ? table_.load(entry_.table.places[parameter].value, slot) : ids_[parameter].value;
+    return decode(m_, m_.kernel().parameters[parameter].type, bits);
+  }
+  Id dynamic_shared() const override { return dynamic_; }
+
+ private:
+  struct Ids {
+    Id value = 0;
+    Id length = 0;
+  };
+
+  Id bytes_pointer() { return m_.makePointer(spv::StorageClassCrossWorkgroup, m_.integer(8)); }
+
+  Id type_of(const EntryArgument& argument) {
+    switch (argument.kind) {
+      case EntryArgument::Kind::span:
+        return bytes_pointer();
+      case EntryArgument::Kind::table:
+        add_addresses(table_, m_.kernel(), entry_.table);
+        add_values(table_, m_.kernel(), entry_.table);
+        return m_.makePointer(spv::StorageClassFunction, table_.type("Table"));
+      case EntryArgument::Kind::dynamic_shared:
+        return m_.makePointer(spv::StorageClassWorkgroup, m_.integer(32));
+      default:
+        return m_.integer(argument.bytes * 8);
+    }
+  }
+
+  void bind(const EntryArgument& argument, Id id) {
+    switch (argument.kind) {
+      case EntryArgument::Kind::length:
+        ids_[argument.parameter].length = id;
+        return;
+      case EntryArgument::Kind::table:
+        in_table_ = true;
+        table_.place(spv::StorageClassFunction, id);
+        m_.addDecoration(id, spv::DecorationFuncParamAttr, spv::FunctionParameterAttributeByVal);
+        return;
+      case EntryArgument::Kind::dynamic_shared:
+        dynamic_ = id;
+        return;
+      case EntryArgument::Kind::span:
+        if (argument.parameter < 64 && (m_.options().may_alias >> argument.parameter & 1) == 0) {
+          m_.addDecoration(id, spv::DecorationFuncParamAttr,
+                           spv::FunctionParameterAttributeNoAlias);
+        }
+        [[fallthrough]];
+      default:
+        ids_[argument.parameter].value = id;
+    }
+  }
+
+  Module& m_;
+  const EntryLayout entry_;
+  Structure table_;
+  std::vector<Ids> ids_;  // by parameter
+  bool in_table_ = false;
+  Id dynamic_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Parameters> open_entry(Module& module, const Layout& layout) {
+  if (module.options().flavour == Flavour::shader) {
+    return std::make_unique<ShaderParameters>(module, layout);
+  }
+  return std::make_unique<KernelParameters>(module);
 }
 
 }  // namespace salvo::codegen::spirv

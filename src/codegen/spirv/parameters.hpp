@@ -1,44 +1,29 @@
-// Reads a kernel's arguments from push constants and the argument table.
+// Reads a kernel's arguments: a shader's from push constants and a table, a kernel's own.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#include <memory>
+#include <vector>
 
 #include "codegen/spirv/layout.hpp"
 #include "codegen/spirv/module.hpp"
 
 namespace salvo::codegen::spirv {
 
+/// `slot` is the id of an integer, or 0 for the first.
 class Parameters {
  public:
-  Parameters(Module& module, const Layout& layout);
-
-  /// `slot` is the id of an integer, or 0 for the first.
-  Id address(std::uint32_t parameter, Id slot);
-  Id length(std::uint32_t parameter, Id slot);  // I64
-  Id scalar(std::uint32_t parameter, Id slot);  // in its compute type
-
- private:
-  struct Member {
-    int index = -1;  // in its block
-    Id type = 0;
-    bool is_array = false;
-  };
-  struct Block {
-    spv::StorageClass storage;
-    Id variable = 0;
-    std::vector<Id> types;
-    std::vector<std::uint32_t> offsets;
-  };
-
-  Member add(Block& block, unsigned bits, std::uint32_t slots, std::uint32_t offset);
-  void declare(Block& block, const char* name);
-  Id load(const Block& block, const Member& member, Id slot);
-
-  Module& m_;
-  Block table_{spv::StorageClassUniform, 0, {}, {}};
-  Block push_{spv::StorageClassPushConstant, 0, {}, {}};
-  bool values_in_table_;
-  std::vector<Member> addresses_;  // by parameter
-  std::vector<Member> values_;
+  virtual ~Parameters() = default;
+  /// What the elements of a span are reached from: its address as U64 in a shader, a pointer to
+  /// bytes in a kernel.
+  virtual Id base(std::uint32_t parameter, Id slot) = 0;
+  virtual Id length(std::uint32_t parameter, Id slot) = 0;  // I64
+  virtual Id scalar(std::uint32_t parameter, Id slot) = 0;  // in its compute type
+  /// Pointer to the words of dynamic shared memory; 0 where the module declares them itself.
+  virtual Id dynamic_shared() const { return 0; }
 };
+
+/// Opens the module's entry point, which must not have been opened before.
+std::unique_ptr<Parameters> open_entry(Module& module, const Layout& layout);
 
 }  // namespace salvo::codegen::spirv

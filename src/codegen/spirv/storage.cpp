@@ -104,8 +104,11 @@ Id encode(Module& m, Scalar type, Id value) {
 }
 
 Id decode(Module& m, Scalar type, Id bits) {
+  // By shifts: a kernel has no bit-field instructions.
   const auto sign_extend = [&](std::uint32_t width) {
-    return m.emit(spv::OpBitFieldSExtract, Scalar::I32, {bits, m.u32(0), m.u32(width)});
+    const Id unused = m.u32(32 - width);
+    return m.emit(spv::OpShiftRightArithmetic, Scalar::I32,
+                  {m.emit(spv::OpShiftLeftLogical, Scalar::I32, {bits, unused}), unused});
   };
   switch (type) {
     case Scalar::Bool:

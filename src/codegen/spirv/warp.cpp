@@ -15,6 +15,8 @@ Id Warp::lane() {
 }
 
 Id Warp::size() {
+  // A kernel's warps are as wide as its execution mode says.
+  if (m_.is_kernel()) return m_.u32(m_.options().warp_size);
   m_.addCapability(spv::CapabilityGroupNonUniform);
   if (size_ == 0) size_ = m_.built_in(spv::BuiltInSubgroupSize, "warp_size");
   return m_.createLoad(size_, spv::NoPrecision);
@@ -49,7 +51,8 @@ Id Warp::ballot(Id value) {
                                 std::vector<spv::IdImmediate>{{true, mask}, {false, i}});
     return m_.emit(spv::OpUConvert, Scalar::U64, {part});
   };
-  const Id high = m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {word(1), m_.u32(32)});
+  const Id high =
+      m_.emit(spv::OpShiftLeftLogical, Scalar::U64, {word(1), m_.constant(Scalar::U64, 32)});
   return m_.emit(spv::OpBitwiseOr, Scalar::U64, {word(0), high});
 }
 

@@ -1,0 +1,51 @@
+// Tables of functions that the loader asks for and nobody here calls.
+// SPDX-License-Identifier: MIT
+
+#define SALVO_EMPTY_TABLE(getter)                                           \
+  extern "C" __attribute__((visibility("default"))) int getter(int, void*); \
+  int getter(int, void*) {                                                  \
+    return 0;                                                               \
+  }
+
+SALVO_EMPTY_TABLE(zeGetCommandQueueProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetDeviceExpProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetEventExpProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetFabricEdgeExpProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetFabricVertexExpProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetFenceProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetImageExpProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetImageProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetKernelExpProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetPhysicalMemProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetSamplerProcAddrTable)
+SALVO_EMPTY_TABLE(zeGetVirtualMemProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetDeviceProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetDiagnosticsProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetDriverProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetEngineProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetFabricPortProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetFanProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetFirmwareProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetFrequencyProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetLedProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetMemoryProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetPerformanceFactorProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetPowerProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetPsuProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetRasProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetSchedulerProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetStandbyProcAddrTable)
+SALVO_EMPTY_TABLE(zesGetTemperatureProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetCommandListProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetContextProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetDebugProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetDeviceProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetKernelProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetMetricGroupExpProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetMetricGroupProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetMetricProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetMetricQueryPoolProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetMetricQueryProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetMetricStreamerProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetModuleProcAddrTable)
+SALVO_EMPTY_TABLE(zetGetTracerExpProcAddrTable)

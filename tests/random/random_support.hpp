@@ -1,0 +1,70 @@
+// What random programs share: their source of chance, how many there are, and what they ran.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "salvo/salvo.hpp"
+
+namespace salvo::tests {
+
+/// The same sequence for a seed on every platform.
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  int below(int n) { return static_cast<int>(engine_() % static_cast<unsigned>(n)); }
+  bool one_in(int n) { return below(n) == 0; }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// SALVO_TEST_PROGRAMS programs are run, with seeds from SALVO_TEST_SEED (0) on.
+inline int programs(int usual) {
+  const char* wanted = std::getenv("SALVO_TEST_PROGRAMS");
+  return wanted ? std::atoi(wanted) : usual;
+}
+inline unsigned first_seed() {
+  const char* wanted = std::getenv("SALVO_TEST_SEED");
+  return wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 0;
+}
+
+/// A runtime that reads no environment variable.
+inline RuntimeOptions own_environment() {
+  RuntimeOptions options;
+  options.environment = [](const char*) { return nullptr; };
+  return options;
+}
+
+/// What became of a series, for the record of the test and, of a long one, on its output.
+class Tally {
+ public:
+  explicit Tally(std::string name) : name_(std::move(name)) {}
+  int programs = 0;
+  int merged = 0;  // programs in which launches were merged
+
+  void report() const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    const unsigned last = first_seed() + static_cast<unsigned>(programs) - 1;
+    ::testing::Test::RecordProperty(name_ + "_programs", programs);
+    ::testing::Test::RecordProperty(name_ + "_merged", merged);
+    if (std::getenv("SALVO_TEST_PROGRAMS")) {
+      std::printf("%s: seeds %u to %u, %d merged of %d, %.1f s\n", name_.c_str(), first_seed(),
+                  last, merged, programs, spent.count());
+    }
+  }
+
+ private:
+  std::string name_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace salvo::tests

@@ -1,0 +1,115 @@
+// Random programs: the same bytes with the window on, with it off, and interpreted.
+// SPDX-License-Identifier: MIT
+#include "random/window_programs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+
+#include "fake/fake_backend.hpp"
+#include "random/random_support.hpp"
+
+namespace salvo::tests {
+namespace {
+
+/// Runs programs on one set of devices in each way.
+class Comparison {
+ public:
+  Comparison(Runtime& runtime, std::vector<Device> devices)
+      : window_(runtime.window()),
+        devices_(std::move(devices)),
+        reference_(own_environment()),
+        interpreter_({reference_.get("Interpreter:0")}),
+        mode_(devices_.front().properties().fast_fma ? Contraction::fixed : Contraction::off) {
+    window_.set_cpu_devices(true);
+    window_.set_planner(Planner::always);
+  }
+  ~Comparison() { window_.set_enabled(true); }
+  Comparison(const Comparison&) = delete;
+  Comparison& operator=(const Comparison&) = delete;
+
+  /// What is wrong, or nothing.
+  std::string check(const WindowProgram& program) {
+    try {
+      window_.set_limits(program.most_groups, program.most_members);
+      window_.set_epilogue_enabled(program.epilogue);
+      window_.set_enabled(true);
+      window_.reset_stats();
+      const auto held = run(devices_, program, mode_);
+      devices_.front().synchronize();
+      const WindowStats stats = window_.stats();
+      merged_ = stats.issued + stats.failed < stats.submitted;
+      if (stats.fallbacks != 0) return "a fused kernel was not launched";
+      window_.set_enabled(false);
+      if (held != run(devices_, program, mode_)) return "on and off differ";
+      if (held != run(interpreter_, program, mode_)) return "the device and the interpreter differ";
+      return "";
+    } catch (const std::exception& failure) {
+      return failure.what();
+    }
+  }
+  bool merged() const { return merged_; }
+
+  /// The program without each step that it fails without.
+  WindowProgram shrink(WindowProgram program) {
+    for (std::size_t s = program.steps.size(); s-- > 0;) {
+      WindowProgram smaller = program;
+      smaller.steps.erase(smaller.steps.begin() + static_cast<std::ptrdiff_t>(s));
+      if (!check(smaller).empty()) program = std::move(smaller);
+    }
+    return program;
+  }
+
+ private:
+  Window& window_;
+  const std::vector<Device> devices_;
+  Runtime reference_;
+  const std::vector<Device> interpreter_;
+  /// `off` where the device has no fma to form, because the interpreter has.
+  const Contraction mode_;
+  bool merged_ = false;
+};
+
+void compare(Runtime& runtime, std::vector<Device> devices, int count, unsigned palettes) {
+  Tally tally("window_on_" + devices.front().id());
+  Comparison comparison(runtime, std::move(devices));
+  for (int p = 0; p < count; ++p) {
+    const auto program = random_window_program(first_seed() + static_cast<unsigned>(p), palettes);
+    const std::string wrong = comparison.check(program);
+    ++tally.programs;
+    tally.merged += comparison.merged() ? 1 : 0;
+    if (!wrong.empty()) {
+      const WindowProgram small = comparison.shrink(program);
+      FAIL() << wrong << "\n"
+             << program.text() << "shrunk: " << comparison.check(small) << "\n"
+             << small.text();
+    }
+  }
+  tally.report();
+  EXPECT_GE(tally.merged * 3, count);
+}
+
+TEST(RandomWindows, RecordingDevices) {
+  RuntimeOptions options = own_environment();
+  options.built_in_backends = false;
+  options.backends.push_back(
+      make_fake_backend(std::make_shared<FakeControl>(), FakeOptions{.devices = 2}));
+  Runtime runtime(std::move(options));
+  compare(runtime, runtime.devices(), programs(300), 0);
+}
+
+TEST(RandomWindows, EveryDeviceThatCompiles) {
+  Runtime runtime(own_environment());
+  int tried = 0;
+  for (const Device& device : runtime.devices()) {
+    if (!runtime.window().defers(device.backend())) continue;
+    SCOPED_TRACE(device.id());
+    compare(runtime, {device}, programs(8), 4);
+    ++tried;
+  }
+  if (tried == 0) GTEST_SKIP() << "no device here compiles kernels";
+}
+
+}  // namespace
+}  // namespace salvo::tests

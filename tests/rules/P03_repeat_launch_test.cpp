@@ -1,0 +1,131 @@
+// P2, P3: a kernel's second and later launches ask, make and wait for nothing, on every backend.
+// SPDX-License-Identifier: MIT
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/device_state.hpp"
+#include "salvo/salvo.hpp"
+
+namespace salvo::tests {
+namespace {
+
+using runtime::CallCounts;
+
+const std::set<std::string_view> kCuda{"cuCtxGetCurrent",    "cuCtxPushCurrent_v2",
+                                       "cuCtxPopCurrent_v2", "cuLaunchKernel",
+                                       "cuGraphLaunch",      "cuGraphExecKernelNodeSetParams"};
+
+/// What a repeat launch may call: setting what changed, and the launch. The tests stay within one
+/// Vulkan command buffer; each 32 launches it is submitted, and another begun. Level Zero's barrier
+/// is P10's.
+const std::map<std::string, std::set<std::string_view>> kAllowed{
+    {"OpenCL", {"clSetKernelArg", "clEnqueueNDRangeKernel"}},
+    {"Vulkan",
+     {"vkCmdBindPipeline", "vkCmdPushConstants", "vkCmdBindDescriptorSets", "vkCmdDispatch",
+      "vkCmdPipelineBarrier"}},
+    {"LevelZero",
+     {"zeKernelSetArgumentValue", "zeKernelSetGroupSize", "zeCommandListAppendLaunchKernel",
+      "zeCommandListAppendLaunchKernelWithArguments", "zeCommandListAppendBarrier"}},
+    {"CUDA/PTX", kCuda},
+    {"CUDA/C", kCuda},
+    {"HIP", {"hipSetDevice", "hipGetDevice", "hipModuleLaunchKernel"}},
+};
+
+std::vector<std::string> device_ids() {
+  std::vector<std::string> ids;
+  for (const Device& device : Device::all()) {
+    if (kAllowed.contains(device.backend())) ids.push_back(device.id());
+  }
+  return ids;
+}
+
+class P3RepeatLaunch : public testing::TestWithParam<std::string> {
+ protected:
+  static constexpr int kCount = 1000;
+
+  void SetUp() override {
+    window::current().set_enabled(true);
+    window::current().set_cpu_devices(true);
+    window::current().set_planner(Planner::always);
+    window::current().set_limits(8, 8);
+  }
+
+  CallCounts counts() { return device_.state()->driver().driver_calls(); }
+  /// Fails for each function that was called since `before` and that a repeat launch may not call.
+  void expect_only_launches_since(const CallCounts& before) {
+    const CallCounts called = runtime::calls_between(before, counts());
+    EXPECT_FALSE(called.empty());
+    for (const auto& [function, count] : called) {
+      EXPECT_TRUE(kAllowed.at(device_.backend()).contains(function))
+          << function << " was called " << count << " times";
+    }
+  }
+
+  Device device_ = Device::get(GetParam());
+  Kernel<Span<float>, Value<float>, Int> scale_ =
+      kernel("scale", [](Span<float> x, Value<float> by, Int n) {
+        auto i = global_thread_id();
+        if_(i < n, [&] { x[i] *= by; });
+      });
+  Kernel<Span<float>, Int> increment_ = kernel("increment", [](Span<float> x, Int n) {
+    auto i = global_thread_id();
+    if_(i < n, [&] { x[i] += 1.0f; });
+  });
+};
+
+TEST_P(P3RepeatLaunch, P3_EveryFunctionOfTheDriverIsCounted) {
+  EXPECT_GT(counts().size(), 20U);
+}
+
+TEST_P(P3RepeatLaunch, P3_ALaunchOfItsOwnIsSetAndLaunched) {
+  window::current().set_enabled(false);
+  Vector<float> x(kCount, 1.0f), y(kCount, 1.0f);
+  for (Vector<float>* vector : {&x, &y})
+    device_.launch(scale_, over(kCount), *vector, 1.0f, kCount);
+  device_.synchronize();
+  device_.launch(scale_, over(kCount), x, 1.0f, kCount);  // Vulkan begins a command buffer
+  const CallCounts before = counts();
+  for (int i = 0; i < 5; ++i) {
+    device_.launch(scale_, over(kCount), x, 2.0f, kCount);
+    device_.launch(scale_, over(kCount - i), y, 0.5f, kCount);
+  }
+  expect_only_launches_since(before);
+  EXPECT_EQ(x[999], 32.0f);
+  EXPECT_EQ(y[0], 1.0f / 32);
+}
+
+TEST_P(P3RepeatLaunch, P3_AWindowThatRepeatsIsSetAndLaunched) {
+  std::vector<Vector<float>> vectors;
+  for (int i = 0; i < 8; ++i) vectors.emplace_back(kCount, 1.0f);  // 4 after three rounds
+  const auto round = [&](float by) {
+    for (auto& vector : vectors) device_.launch(scale_, over(kCount), vector, by, kCount);
+    for (auto& vector : vectors) device_.launch(increment_, over(kCount), vector, kCount);
+    device_.state()->held_work()->issue(*device_.state());
+  };
+  round(1.0f);
+  round(1.0f);
+  device_.synchronize();
+  round(1.0f);
+  window::current().reset_stats();
+  const CallCounts before = counts();
+  round(3.0f);
+  expect_only_launches_since(before);
+  EXPECT_EQ(window::current().stats().fallbacks, 0U);
+  EXPECT_LT(window::current().stats().issued, 16U);
+  for (auto& vector : vectors) EXPECT_EQ(vector[kCount - 1], 13.0f);
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(P3RepeatLaunch);
+INSTANTIATE_TEST_SUITE_P(On, P3RepeatLaunch, testing::ValuesIn(device_ids()), [](const auto& one) {
+  std::string name = one.param;
+  std::erase_if(name, [](char c) { return c == ':' || c == '/'; });
+  return name;
+});
+
+}  // namespace
+}  // namespace salvo::tests
