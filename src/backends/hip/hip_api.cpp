@@ -195,6 +195,18 @@ std::string load(Api& api) {
                      cuda::words(api, status));
 }
 
+runtime::CallCounts calls(const Api& api) {
+  const Shaped& own = shaped();
+#define SALVO_HIP_COUNT(entry, cuda_name, symbol) {symbol, api.entry.calls()},
+  return {SALVO_HIP_FUNCTIONS(SALVO_HIP_COUNT){"hipGetErrorName", own.error_name.calls()},
+          {"hipGetErrorString", own.error_text.calls()},
+          {"hipGetDevice", own.get_device.calls()},
+          {"hipSetDevice", own.set_device.calls()},
+          {"hipModuleLaunchKernel", own.launch.calls()},
+          {"hipGetDeviceProperties", own.properties.calls()}};
+#undef SALVO_HIP_COUNT
+}
+
 std::string architecture(int device) {
   // Larger than the structure of any release.
   std::array<char, 8192> properties{};

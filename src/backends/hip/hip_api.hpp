@@ -35,4 +35,7 @@ std::string load(Api& api);
 /// "gfx90a:sramecc+:xnack-": what the compiler calls the device. Throws Errc::backend_unavailable.
 std::string architecture(int device);
 
+/// How often each HIP function was called by the process, by HIP's names.
+runtime::CallCounts calls(const Api& api);
+
 }  // namespace salvo::backends::hip

@@ -60,6 +60,12 @@ class HipDevice final : public cuda::CudaDevice {
     return false;  // through the host: HIP names peers by number, not by context
   }
 
+  // The entry points of graphs are not loaded for HIP.
+  std::size_t shortest_replay() const noexcept override { return 0; }
+  bool replay(runtime::Queue&, std::span<const runtime::LaunchCommand>) override { return false; }
+
+  runtime::CallCounts driver_calls() const override { return calls(reporter().api()); }
+
   std::string build_identity() const override {
     return fmt::format("{}; hiprtc {}", facts().properties.platform, hiprtc_.version());
   }
