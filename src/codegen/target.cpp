@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/c_family/cuda_dialect.hpp"
+#include "codegen/c_family/hip_dialect.hpp"
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/llvm/emitter.hpp"
@@ -48,6 +49,7 @@ std::string kernel_spirv_text(const ir::Kernel& kernel) {
 constexpr std::array kTargets{
     Target{"CUDA/PTX", ptx_source},
     Target{"CUDA/C", c_source<c_family::cuda_dialect>},
+    Target{"HIP", c_source<c_family::hip_dialect>},
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
     Target{"Vulkan", spirv_text},
     Target{"LevelZero", kernel_spirv_text},

@@ -105,8 +105,8 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
-  if (subject.backend == "CUDA/C") {
-    return {"CUDA C",
+  if (subject.backend == "CUDA/C" || subject.backend == "HIP") {
+    return {subject.backend == "HIP" ? "HIP" : "CUDA C",
             "extern \"C\" __global__ void scaled(int* x, float scale, int offset) {\n"
             "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
             "  x[i] = (int)(scale * i) + offset;\n"
@@ -141,7 +141,8 @@ double stated_ulps(const Subject& subject, Op function, ir::Scalar type) {
   if (subject.backend == "Vulkan" && type == ir::Scalar::F32) return 1;
   const bool wide = type == ir::Scalar::F64;
   double bound = 0;
-  if (subject.backend == "OpenCL" || subject.backend == "LevelZero") {
+  if (subject.backend == "OpenCL" || subject.backend == "LevelZero" || subject.backend == "HIP") {
+    // HIP's functions are those of AMD's OpenCL library.
     bound = kOpenclUlps.at(function);
     // Oclgrind calls the host's functions, some of which keep less than OpenCL asks for.
     const auto host = kHostUlps.find(function);

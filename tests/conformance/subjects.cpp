@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "backends/cuda/cuda_backend.hpp"
+#include "backends/hip/hip_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/level_zero/level_zero_backend.hpp"
 #include "backends/native/native_backend.hpp"
@@ -36,6 +37,7 @@ struct Found {
   Found() {
     backends.push_back(backends::cuda::make_ptx_backend());
     backends.push_back(backends::cuda::make_c_backend());
+    backends.push_back(backends::hip::make_backend());
     backends.push_back(backends::level_zero::make_backend());
     backends.push_back(backends::opencl::make_backend());
     backends.push_back(backends::vulkan::make_backend({.validation = test::vulkan_validation()}));

@@ -107,6 +107,20 @@ void FakeControl::wait_for_build(const std::string& kernel) {
 
 namespace {
 
+struct Watch {
+  std::mutex lock;
+  std::function<void(const ir::Kernel&)> see;
+};
+Watch& watch() {
+  static Watch& one = *new Watch;
+  return one;
+}
+
+void see(const ir::Kernel& kernel) {
+  const std::lock_guard lock(watch().lock);
+  if (watch().see) watch().see(kernel);
+}
+
 /// Products that are stored are looked through as well, as a device compiler would.
 ir::Kernel contracted(ir::Kernel kernel) {
   for (ir::Block& block : kernel.blocks) {
@@ -195,6 +209,7 @@ class FakeDevice final : public runtime::DeviceDriver {
                                              const runtime::Program& program,
                                              std::span<const std::byte> cached) override {
     note({cached.empty() ? Driver::build : Driver::load, kernel.name, {}, 0, 0, program.code});
+    see(kernel);
     control_->wait_for_build(kernel.name);
     std::vector<std::byte> binary = compile(program);
     if (!cached.empty() && !std::ranges::equal(cached, binary)) {
@@ -480,6 +495,11 @@ class FakeBackend final : public runtime::Backend {
 };
 
 }  // namespace
+
+void watch_builds(std::function<void(const ir::Kernel&)> see) {
+  const std::lock_guard lock(watch().lock);
+  watch().see = std::move(see);
+}
 
 std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,
                                                     FakeOptions options) {

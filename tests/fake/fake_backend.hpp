@@ -139,4 +139,8 @@ struct FakeOptions {
 std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,
                                                     FakeOptions options = {});
 
+/// Lets `see` have every kernel that any fake device is asked to build, from now on. For tests that
+/// compile what other tests launch; nothing to see is null.
+void watch_builds(std::function<void(const ir::Kernel&)> see);
+
 }  // namespace salvo::tests

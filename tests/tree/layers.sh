@@ -16,7 +16,7 @@ awk '
 function layer_of(path,   part, n) {
   n = split(path, part, "/")
   if (path ~ /^include\/salvo\//) return "public"
-  if (path ~ /^src\/backends\/[^\/]+\//) return "backends/*"
+  if (path ~ /^src\/backends\/[^\/]+\//) return ("backends/" part[3]) in known ? "backends/" part[3] : "backends/*"
   if (path ~ /^src\/backends\//) return "api"  # the list of backends is part of the composition
   if (part[1] == "src") return n > 2 ? part[2] : ""
   return part[1]

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "runtime/library.hpp"
 
@@ -188,9 +189,11 @@ inline constexpr unsigned kHostPortable = 1;
   apply(GraphInstantiate, "cuGraphInstantiateWithFlags", (GraphExec*, Graph, unsigned long long))
 // clang-format on
 
-/// The function table; each entry counts its calls.
+/// The function table; each entry counts its calls. HIP's driver fills it too.
 struct Api {
   runtime::Library library;
+  /// What another driver calls the function that CUDA calls `operation`; null: the same.
+  std::string_view (*name_of)(std::string_view operation) = nullptr;
 #define SALVO_CUDA_DECLARE(name, symbol, parameters) runtime::Function<Result(*) parameters> name;
   SALVO_CUDA_FUNCTIONS(SALVO_CUDA_DECLARE)
   SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_DECLARE)

@@ -265,7 +265,8 @@ void CudaDevice::reach(CudaDevice& other) {
 bool CudaDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
                            runtime::Queue& source_queue, Buffer from, std::size_t bytes) {
   auto* const other = dynamic_cast<CudaDevice*>(&source);
-  if (!other) return false;
+  // HIP's devices are of this class too, on a driver of their own.
+  if (!other || &other->reporter_.api() != &reporter_.api()) return false;
   if (bytes == 0) return true;
   // Here after what was queued there; and there nothing of the source is reused before.
   CudaEvent written(other->reporter_, other->context_.get());

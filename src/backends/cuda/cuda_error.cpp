@@ -45,7 +45,7 @@ void Reporter::fail(Result status, std::string_view operation, Errc otherwise,
   throw Error(Error::Details{.code = code,
                              .message = words(api_, status),
                              .backend = std::string(backend_),
-                             .operation = std::string(operation),
+                             .operation = name_of(operation),
                              // An earlier launch failed, or this one did half-way.
                              .may_have_started = is_sticky(status),
                              .log = std::move(log)});
@@ -55,7 +55,7 @@ void Reporter::fail(Errc code, std::string_view operation, std::string message) 
   throw Error(Error::Details{.code = code,
                              .message = std::move(message),
                              .backend = std::string(backend_),
-                             .operation = std::string(operation)});
+                             .operation = name_of(operation)});
 }
 
 Current::Current(const Reporter& reporter, Context context) noexcept : api_(reporter.api()) {

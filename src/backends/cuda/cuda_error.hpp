@@ -35,6 +35,10 @@ class Reporter {
   std::string_view backend() const noexcept { return backend_; }
 
  private:
+  std::string name_of(std::string_view operation) const {
+    return std::string(api_.name_of ? api_.name_of(operation) : operation);
+  }
+
   const Api& api_;
   std::string_view backend_;
 };

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/c_family/helpers.hpp"
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
 #include <fmt/format.h>
 
 namespace salvo::codegen::c_family {
@@ -79,6 +83,29 @@ std::string Helpers::minimum(Scalar floating) {
 }
 std::string Helpers::maximum(Scalar floating) {
   return extremum(floating, true);
+}
+
+std::string Helpers::saturating_cast(Scalar integer, Scalar floating) {
+  const int bits = static_cast<int>(8 * ir::size_of(integer));
+  const bool is_signed = ir::is_signed(integer);
+  const auto power = [&](double value) {
+    return dialect_.constant(floating, floating == Scalar::F64 ? std::bit_cast<std::uint64_t>(value)
+                                                               : std::bit_cast<std::uint32_t>(
+                                                                     static_cast<float>(value)));
+  };
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
+  return define(
+      fmt::format("salvo_{}_to_{}", ir::name(floating), ir::name(integer)),
+      "$F $T $N($S a) {\n"
+      "  return a >= $H ? $B : a <= $L ? $A : ($T)a;\n"
+      "}\n",
+      {{"$T", dialect_.type(integer)},
+       {"$S", dialect_.type(floating)},
+       // Powers of two, which every float type has.
+       {"$H", power(std::ldexp(1.0, is_signed ? bits - 1 : bits))},
+       {"$B", dialect_.constant(integer, is_signed ? all >> 1 : all)},
+       {"$L", power(is_signed ? -std::ldexp(1.0, bits - 1) : 0.0)},
+       {"$A", dialect_.constant(integer, is_signed ? std::uint64_t{1} << (bits - 1) : 0)}});
 }
 
 std::string Helpers::to_bf16() {

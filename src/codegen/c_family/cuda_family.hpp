@@ -1,6 +1,6 @@
-// CUDA C++, as NVRTC compiles it: no header, no library.
+// CUDA C++, as NVRTC compiles it: no header, no library. What other dialects of it stand on.
 // SPDX-License-Identifier: MIT
-#include "codegen/c_family/cuda_dialect.hpp"
+#pragma once
 
 #include <array>
 #include <bit>
@@ -14,14 +14,13 @@
 #include "codegen/c_family/names.hpp"
 
 namespace salvo::codegen::c_family {
-namespace {
 
-using ir::Op;
-using ir::Scalar;
-using ir::Space;
-
-class CudaDialect final : public Dialect {
+class CudaFamily : public Dialect {
  public:
+  using Op = ir::Op;
+  using Scalar = ir::Scalar;
+  using Space = ir::Space;
+
   std::string_view target() const noexcept override { return "CUDA/C"; }
   bool is_reserved(std::string_view name) const override { return is_cuda_word(name); }
 
@@ -336,6 +335,24 @@ class CudaDialect final : public Dialect {
     return {at(declared.slots[0].data), at(declared.slots[0].length)};
   }
 
+ protected:
+  /// What stands before a parameter that is a table.
+  virtual std::string_view table_qualifiers() const { return "const __grid_constant__"; }
+
+  /// `value` and `other` made one, for reductions.
+  std::string combination(Op op, Scalar value_type, Helpers& helpers) const {
+    if (op == Op::WarpAdd) {
+      if (!ir::is_signed(value_type)) return "value + other";
+      return fmt::format("({0})(({1})value + ({1})other)", type(value_type),
+                         type(ir::size_of(value_type) == 8 ? Scalar::U64 : Scalar::U32));
+    }
+    if (ir::is_float(value_type)) {
+      return (op == Op::WarpMin ? helpers.minimum(value_type) : helpers.maximum(value_type)) +
+             "(value, other)";
+    }
+    return op == Op::WarpMin ? "other < value ? other : value" : "other > value ? other : value";
+  }
+
  private:
   static constexpr std::string_view kLane =
       "(int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u)";
@@ -351,8 +368,8 @@ class CudaDialect final : public Dialect {
 
   static std::string parenthesised(std::string_view text) { return fmt::format("({})", text); }
 
-  static std::string table(std::string_view element, std::uint32_t slots, std::string_view name) {
-    return fmt::format("const __grid_constant__ salvo_table<{}, {}> {}", element, slots, name);
+  std::string table(std::string_view element, std::uint32_t slots, std::string_view name) const {
+    return fmt::format("{} salvo_table<{}, {}> {}", table_qualifiers(), element, slots, name);
   }
 
   static Declared declared(std::uint32_t slots, const std::string& name,
@@ -406,40 +423,21 @@ class CudaDialect final : public Dialect {
   /// Folds the lanes' values in the order that the IR states, halves onto each other.
   std::string reduction(Op op, Scalar value_type, Helpers& helpers) const {
     const std::string lanes = helpers.define("salvo_lanes", kLanes, {});
-    std::string combined;
-    if (op == Op::WarpAdd) {
-      combined = "value + other";
-      if (ir::is_signed(value_type)) {
-        combined = fmt::format("($T)(({0})value + ({0})other)",
-                               type(ir::size_of(value_type) == 8 ? Scalar::U64 : Scalar::U32));
-      }
-    } else if (ir::is_float(value_type)) {
-      combined = (op == Op::WarpMin ? helpers.minimum(value_type) : helpers.maximum(value_type)) +
-                 "(value, other)";
-    } else {
-      combined =
-          op == Op::WarpMin ? "other < value ? other : value" : "other > value ? other : value";
-    }
-    return helpers.define(
-        fmt::format("salvo_{}_{}", ir::name(op), ir::name(value_type)),
-        "$F $T $N($T value) {\n"
-        "  const unsigned int lanes = $L();\n"
-        "  const int lane = $I;\n"
-        "  for (int half = 16; half > 0; half /= 2) {\n"
-        "    const $T other = __shfl_down_sync(lanes, value, half);\n"
-        "    if (lane + half < 32 && (lanes >> (lane + half) & 1u)) value = $C;\n"
-        "  }\n"
-        "  return __shfl_sync(lanes, value, 0);\n"
-        "}\n",
-        {{"$C", combined}, {"$L", lanes}, {"$I", kLane}, {"$T", type(value_type)}});
+    return helpers.define(fmt::format("salvo_{}_{}", ir::name(op), ir::name(value_type)),
+                          "$F $T $N($T value) {\n"
+                          "  const unsigned int lanes = $L();\n"
+                          "  const int lane = $I;\n"
+                          "  for (int half = 16; half > 0; half /= 2) {\n"
+                          "    const $T other = __shfl_down_sync(lanes, value, half);\n"
+                          "    if (lane + half < 32 && (lanes >> (lane + half) & 1u)) value = $C;\n"
+                          "  }\n"
+                          "  return __shfl_sync(lanes, value, 0);\n"
+                          "}\n",
+                          {{"$C", combination(op, value_type, helpers)},
+                           {"$L", lanes},
+                           {"$I", kLane},
+                           {"$T", type(value_type)}});
   }
 };
-
-}  // namespace
-
-const Dialect& cuda_dialect() {
-  static const CudaDialect dialect;
-  return dialect;
-}
 
 }  // namespace salvo::codegen::c_family
