@@ -83,6 +83,7 @@ class WatchedDriver final : public DeviceDriver {
   void submit(Queue& queue) override;
   void finish(Queue& queue) override;
   std::string build_identity() const override { return inner_.build_identity(); }
+  CallCounts driver_calls() const override { return inner_.driver_calls(); }
   std::unique_ptr<Queue> make_queue(int priority) override;
   std::unique_ptr<Event> make_event() override { return inner_.make_event(); }
   void record(Queue& queue, Event& event) override { inner_.record(queue, event); }

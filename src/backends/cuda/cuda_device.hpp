@@ -132,6 +132,7 @@ class CudaDevice : public runtime::DeviceDriver {
   bool takes_repeats() const noexcept override { return true; }
   bool replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) override;
   std::size_t shortest_replay() const noexcept override { return 8; }
+  runtime::CallCounts driver_calls() const override { return reporter_.api().calls(); }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override;
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
