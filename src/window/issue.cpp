@@ -54,6 +54,7 @@ void LaunchWindow::detach(runtime::DeviceState& device, std::size_t most) {
       repeated->detach_all(window.issuing);
       window.repeated = nullptr;
       window.recorder.encourage();
+      counters_.repeated.fetch_add(repeated->launches(), std::memory_order_relaxed);
       return;
     }
     if (!ends && repeated->issued() < repeated->step().issued_before) {

@@ -24,7 +24,7 @@ Repetition* LaunchWindow::find_repetition(const DeviceWindow& window, const Kern
     return one.matches(kernel, dims, arguments, device, scopes().batched > 0);
   };
   if (Repetition* one = window.repeated) {
-    return !one->is_complete() && goes_on(*one) ? one : nullptr;
+    return !one->abandoned() && !one->is_complete() && goes_on(*one) ? one : nullptr;
   }
   if (!window.groups.empty()) return nullptr;
   for (const auto& one : window.repetitions) {
@@ -127,8 +127,9 @@ void LaunchWindow::put_back(DeviceWindow& window, std::unique_ptr<Group> group) 
 }
 
 void LaunchWindow::sweep(DeviceWindow& window) {
-  std::erase_if(window.repetitions,
-                [](const auto& one) { return one->abandoned() && !one->is_out(); });
+  std::erase_if(window.repetitions, [&](const auto& one) {
+    return one->abandoned() && !one->is_out() && one.get() != window.repeated;
+  });
   window.repeats = !window.repetitions.empty();
 }
 

@@ -70,6 +70,7 @@ class Repetition {
   /// bound by its group.
   void take(const Dims& dims, std::span<const detail::CallArgument> arguments) noexcept;
 
+  std::size_t launches() const noexcept { return steps_.size(); }
   bool is_complete() const noexcept { return next_ == steps_.size(); }
   const Step& step() const noexcept { return steps_[next_]; }
   /// Groups of the window that is held now: opened, and of them issued.
