@@ -114,9 +114,15 @@ void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
   const std::size_t shortest = device.driver().shortest_replay();
   std::size_t next = 0;
   while (next < window.issuing.size()) {
-    const std::size_t singles = shortest > 0 ? count_singles(window, next) : 0;
-    const std::size_t end = next + std::max<std::size_t>(singles, 1);
-    if (shortest > 0 && singles >= shortest && replay(device, next, singles)) next = end;
+    std::size_t end = window.issuing.size();
+    if (shortest > 0) {
+      const std::size_t ready = describe(device, next);
+      if (ready >= shortest && replay(device, next, ready)) {
+        next += ready;
+        continue;
+      }
+      end = next + std::max<std::size_t>(ready, 1);
+    }
     for (; next < end; ++next) {
       Group& group = *window.issuing[next];
       const std::uint64_t fallbacks = counters_.fallbacks;
@@ -129,37 +135,6 @@ void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
     }
   }
   recycle(device);
-}
-
-std::size_t LaunchWindow::count_singles(const DeviceWindow& window, std::size_t first) noexcept {
-  std::size_t end = first;
-  while (end < window.issuing.size() && window.issuing[end]->members.size() == 1 &&
-         window.issuing[end]->members.front()->parts.empty()) {
-    ++end;
-  }
-  return end - first;
-}
-
-bool LaunchWindow::replay(runtime::DeviceState& device, std::size_t first, std::size_t count) {
-  DeviceWindow& window = window_of(device);
-  if (window.closed) return false;
-  window.commands.clear();
-  try {
-    for (std::size_t k = first; k < first + count; ++k) {
-      const HeldLaunch& launch = *window.issuing[k]->members.front();
-      window.commands.push_back({&executable_of(device, launch), &launch.shape, launch.arguments});
-    }
-  } catch (const Error&) {
-    return false;  // thrown again when the launch is made by itself, and told with its name
-  }
-  if (!device.driver().replay(device.driver().queue(), window.commands)) return false;
-  window.unsubmitted = true;
-  Counters::raise(counters_.replays);
-  for (std::size_t k = first; k < first + count; ++k) {
-    note_launched(device, device.driver().queue(), *window.issuing[k]->members.front());
-    Counters::raise(counters_.issued);
-  }
-  return true;
 }
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {

@@ -126,6 +126,11 @@ class LaunchWindow final : public runtime::HeldWork {
   void forget_repetitions();
 
  private:
+  /// A fused launch, bound.
+  struct FusedLaunch {
+    runtime::LaunchShape shape;
+    std::vector<runtime::Argument> arguments;
+  };
   /// What one device holds.
   struct DeviceWindow {
     mutable std::mutex lock;
@@ -152,6 +157,7 @@ class LaunchWindow final : public runtime::HeldWork {
     // Guarded by the issue lock:
     std::vector<std::unique_ptr<Group>> issuing;
     std::vector<runtime::LaunchCommand> commands;  // of them, to be replayed
+    std::vector<FusedLaunch> fused_launches;       // that the commands point to, by group
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     HeldLaunch immediate;                      // the launch that runs at once
@@ -304,9 +310,15 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Takes at most so many groups out of the window and issues them.
   void issue_oldest(runtime::DeviceState& device, std::size_t most, Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
-  /// Of the groups being issued, those from `first` on that are single launches.
-  static std::size_t count_singles(const DeviceWindow& window, std::size_t first) noexcept;
-  /// Issues single launches as a sequence that came before; false if that must be done one by one.
+  // Replaying (replay.cpp); the device's issue lock is held.
+  /// Describes the groups being issued from `first` on in `window.commands`, as far as each is a
+  /// launch of a kernel that is built. Returns how many.
+  std::size_t describe(runtime::DeviceState& device, std::size_t first);
+  static bool describe_single(runtime::DeviceState& device, HeldLaunch& launch,
+                              runtime::LaunchCommand& command);
+  bool describe_fused(runtime::DeviceState& device, Group& group, FusedLaunch& fused,
+                      runtime::LaunchCommand& command);
+  /// Issues them as a sequence that came before; false if that must be done one by one.
   bool replay(runtime::DeviceState& device, std::size_t first, std::size_t count);
   static runtime::Executable& executable_of(runtime::DeviceState& device, const HeldLaunch& launch);
   Plan& plan_for(runtime::DeviceState& device, const Group& group);
