@@ -67,7 +67,7 @@ void LaunchWindow::detach(runtime::DeviceState& device, std::size_t most) {
       window.groups.begin() + static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
   std::move(window.groups.begin(), end, std::back_inserter(window.issuing));
   window.groups.erase(window.groups.begin(), end);
-  if (ends) return keep_repetition(window);
+  if (ends) return keep_repetition(window, window.issuing);
   for (const auto& group : window.issuing) group->is_recorded = window.recorder.note_issued();
 }
 
@@ -115,7 +115,7 @@ void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
   std::size_t next = 0;
   while (next < window.issuing.size()) {
     std::size_t end = window.issuing.size();
-    if (shortest > 0) {
+    if (shortest > 0 && end - next >= shortest) {
       const std::size_t ready = describe(device, next);
       if (ready >= shortest && replay(device, next, ready)) {
         next += ready;

@@ -100,7 +100,7 @@ std::unique_ptr<Repetition> Repetition::of(std::vector<Step> steps,
 bool Repetition::matches(const KernelRecord& kernel, const Dims& dims,
                          std::span<const detail::CallArgument> arguments,
                          const runtime::DeviceState& device, bool batched) const noexcept {
-  const Step& step = steps_[next_];
+  const Step& step = steps_[is_complete() ? 0 : next_];
   const HeldLaunch& launch = *step.launch;
   // The kernel of the launch may be gone, and another one in its place.
   if (launch.kernel != &kernel || step.kernel_serial != kernel.serial || step.batched != batched ||

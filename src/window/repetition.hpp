@@ -61,8 +61,8 @@ class Repetition {
                                         std::vector<std::unique_ptr<Group>> first,
                                         std::span<const std::unique_ptr<Group>> rest);
 
-  /// Whether a call is the next step, for which room has been made. Its vectors are current on the
-  /// device. Reads scalars that are live in the program.
+  /// Whether a call is the next step, and its vectors are current on the device. Reads scalars that
+  /// are live in the program. When the window is complete, the next step is the first.
   bool matches(const KernelRecord& kernel, const Dims& dims,
                std::span<const detail::CallArgument> arguments, const runtime::DeviceState& device,
                bool batched) const noexcept;
@@ -70,6 +70,8 @@ class Repetition {
   /// bound by its group.
   void take(const Dims& dims, std::span<const detail::CallArgument> arguments) noexcept;
 
+  /// Whether groups were issued to make room: such a window may go on as it began.
+  bool rolls() const noexcept { return steps_.back().issued_before > 0; }
   std::size_t launches() const noexcept { return steps_.size(); }
   bool is_complete() const noexcept { return next_ == steps_.size(); }
   const Step& step() const noexcept { return steps_[next_]; }
