@@ -53,8 +53,11 @@ bool LaunchWindow::hold_again(runtime::DeviceState& device, KernelRecord& kernel
         const Step& step = repeated->step();
         Group& group = repeated->group(step.group);
         const std::uint64_t sequence = step.opens_group ? window.last_sequence + 1 : group.sequence;
-        keep(window, kernel, *step.launch->prepared, sequence);
-        if (step.merged) keep(window, *step.merged->kernel, *step.merged->prepared, sequence);
+        keep(window, kernel, *step.prepared, sequence);
+        if (step.merged &&
+            !(step.merged_prepared->is_kept && step.merged_prepared->last_held == sequence)) {
+          keep(window, *step.merged->kernel, *step.merged_prepared, sequence);
+        }
         // From here on nothing throws.
         if (step.opens_group) {
           group.sequence = window.last_sequence = sequence;

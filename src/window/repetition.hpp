@@ -21,31 +21,37 @@
 
 namespace salvo::window {
 
-/// One launch call of a recorded window.
-struct Step {
+/// One launch call of a recorded window. What is read when it comes again lies in few cache lines:
+/// in a program that does other things between its windows, each is a miss.
+struct alignas(64) Step {
   // As it was held:
-  Dims dims;
+  std::uint64_t kernel_serial = 0;
+  std::uint32_t issued_before = 0;           // groups of the window issued to make room
   Reason refused_epilogue = Reason::none;    // why it did not merge with what it reads from
   Reason refused_horizontal = Reason::none;  // why it joined no group
   bool batched = false;                      // within window::Batch: no room was made for it
-  std::uint32_t issued_before = 0;           // groups of the window issued to make room
-  std::uint64_t kernel_serial = 0;
   // Filled in when the window has ended:
+  bool opens_group = false;
+  std::uint32_t group = 0;
+  std::uint32_t first_binding = 0;
+  std::uint32_t bindings = 0;
+  std::uint32_t base = 0;  // of its arguments in those of `merged`
+  const KernelRecord* kernel = nullptr;
+  Prepared* prepared = nullptr;
   HeldLaunch* launch = nullptr;  // in its group, or part of a merged launch there
   HeldLaunch* merged = nullptr;  // that one
-  std::uint32_t base = 0;        // of its arguments in those of `merged`
-  std::uint32_t group = 0;
-  bool opens_group = false;
-  std::uint32_t first_binding = 0, bindings = 0;
+  Prepared* merged_prepared = nullptr;
+  std::uint64_t fixed_values = 0;  // HeldLaunch::fixed_values
+  Dims dims;
 };
 
-/// A declared parameter as it was bound. A scalar has only bits.
+/// A declared parameter as it was bound.
 struct Binding {
-  const runtime::Storage* storage = nullptr;
+  const runtime::Storage* storage = nullptr;  // span; null for an empty vector
   runtime::DeviceCopy* copy = nullptr;
   std::uint64_t copy_serial = 0;
   std::uint64_t byte_offset = 0;
-  std::uint64_t length = 0;
+  std::uint64_t length_or_bits = 0;  // of a scalar its bits, as they were last
   bool is_span = false;
   bool writes = false;
   bool overwritten = false;
