@@ -248,6 +248,11 @@ class VulkanDevice final : public runtime::DeviceDriver {
     recorder_.read(queue, allocation_of(to), to_offset, block_of(from), offset, bytes);
   }
 
+  void fill(Buffer to, std::size_t offset, std::uint32_t word, std::size_t bytes) {
+    recorder_.fill(queue_, block_of(to), offset, word, bytes);
+    messages_.check("fill");
+  }
+
   DeviceApi& api() noexcept { return handles_.api; }
   runtime::CallCounts driver_calls() const override { return handles_.api.calls(); }
   Counters counters() const { return recorder_.counters(); }
@@ -399,6 +404,11 @@ Counters counters_of(const runtime::DeviceDriver& driver) {
 }
 std::uint64_t live_buffers_of(const runtime::DeviceDriver& driver) {
   return static_cast<const VulkanDevice&>(driver).live_buffers();
+}
+
+void fill_by_driver(runtime::DeviceDriver& driver, Buffer to, std::size_t offset,
+                    std::uint32_t word, std::size_t bytes) {
+  static_cast<VulkanDevice&>(driver).fill(to, offset, word, bytes);
 }
 
 }  // namespace salvo::backends::vulkan
