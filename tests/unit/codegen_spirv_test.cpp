@@ -28,6 +28,10 @@ constexpr Options kAll{.f32 = {true, true, true},
                        .f64 = {true, true, true},
                        .fma_rounds_once = true,
                        .float_atomics = true};
+constexpr Options kOnlyTables{.push_constant_bytes = 0, .push_constant_room = 0};
+constexpr Options kStorageBuffers{.buffer_addresses = false};
+constexpr Options kOldMemoryModel{.vulkan_memory_model = false};
+constexpr Options kOld{.buffer_addresses = false, .vulkan_memory_model = false};
 
 /// What the validator of Khronos objects to in the module; empty if nothing.
 std::string invalid(const std::vector<std::uint32_t>& words) {
@@ -42,7 +46,8 @@ std::string invalid(const std::vector<std::uint32_t>& words) {
 
 TEST(Spirv, EveryModuleOfTheGalleryIsValid) {
   for (const ir::Kernel& kernel : gallery()) {
-    for (const Options& options : {Options{}, kAll}) {
+    for (const Options& options :
+         {Options{}, kAll, kOnlyTables, kStorageBuffers, kOldMemoryModel, kOld}) {
       EXPECT_EQ(invalid(emit(kernel, options).words), "");
     }
   }

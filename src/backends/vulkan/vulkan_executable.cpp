@@ -36,13 +36,16 @@ struct BinaryHead {
 
 VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& kernel,
                                    const codegen::spirv::Layout& layout, std::string_view code,
-                                   std::span<const std::byte> cached)
+                                   std::span<const std::byte> cached,
+                                   std::unique_ptr<BufferSets> sets)
     : context_(context),
       name_(std::make_shared<const std::string>(kernel.name)),
       push_bytes_(layout.push_bytes),
       table_bytes_(layout.table_bytes),
       values_in_table_(layout.values_in_table),
-      dynamic_shared_(kernel.has_dynamic_shared()) {
+      addresses_in_table_(layout.addresses_in_table),
+      dynamic_shared_(kernel.has_dynamic_shared()),
+      sets_(std::move(sets)) {
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const ir::Parameter& parameter = kernel.parameters[i];
     const codegen::spirv::Place& place = layout.places[i];
@@ -77,6 +80,7 @@ VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& ker
 
 VulkanExecutable::~VulkanExecutable() {
   for (const Variant& variant : variants_) context_.recorder.retire(variant.pipeline);
+  if (sets_) context_.recorder.retire(std::move(sets_));
   context_.api.DestroyPipelineCache(context_.device, cache_, nullptr);
   context_.api.DestroyShaderModule(context_.device, module_, nullptr);
 }
@@ -149,7 +153,7 @@ VkPipeline VulkanExecutable::pipeline(const runtime::LaunchShape& shape) {
   info.stage.module = module_;
   info.stage.pName = codegen::spirv::kEntry;
   info.stage.pSpecializationInfo = &specialization;
-  info.layout = context_.pipeline_layout;
+  info.layout = pipeline_layout();
   VkPipeline made = VK_NULL_HANDLE;
   check(context_.api.CreateComputePipelines(context_.device, cache_, 1, &info, nullptr, &made),
         "vkCreateComputePipelines", Errc::compile_failed);

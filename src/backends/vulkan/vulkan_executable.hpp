@@ -10,6 +10,7 @@
 
 #include "backends/vulkan/vulkan_api.hpp"
 #include "backends/vulkan/vulkan_batch.hpp"
+#include "backends/vulkan/vulkan_buffer_sets.hpp"
 #include "codegen/spirv/layout.hpp"
 #include "runtime/backend.hpp"
 
@@ -21,8 +22,8 @@ class Recorder;
 struct ArgumentPlan {
   bool is_span = false;
   std::uint32_t element_bytes = 0;  // span
-  std::uint32_t address = 0;        // span: offset in the table
-  std::uint32_t value = 0;          // length or scalar: offset in push constants, or in the table
+  std::uint32_t address = 0;        // span: offset in push constants, or in the table
+  std::uint32_t value = 0;          // length or scalar: likewise
   std::uint32_t value_bytes = 4;    // as it stands there
   std::uint32_t scalar_bytes = 4;   // scalar: of its own type
 };
@@ -32,15 +33,16 @@ class VulkanExecutable final : public runtime::Executable {
   struct Context {
     const DeviceApi& api;
     VkDevice device;
-    VkPipelineLayout pipeline_layout;
+    VkPipelineLayout pipeline_layout;  // of all kernels whose spans have addresses
     std::uint32_t max_threads;
     Recorder& recorder;
   };
 
-  /// `code` is SPIR-V, or `cached` what binary() gave. Throws Errc::compile_failed.
+  /// `code` is SPIR-V, or `cached` what binary() gave. `sets` if spans are storage buffers. Throws
+  /// Errc::compile_failed.
   VulkanExecutable(const Context& context, const ir::Kernel& kernel,
                    const codegen::spirv::Layout& layout, std::string_view code,
-                   std::span<const std::byte> cached);
+                   std::span<const std::byte> cached, std::unique_ptr<BufferSets> sets);
   /// Pending launches may still use the pipelines: the recorder destroys them later.
   ~VulkanExecutable() override;
 
@@ -56,6 +58,11 @@ class VulkanExecutable final : public runtime::Executable {
   std::uint32_t push_bytes() const noexcept { return push_bytes_; }
   std::uint32_t table_bytes() const noexcept { return table_bytes_; }
   bool values_in_table() const noexcept { return values_in_table_; }
+  bool addresses_in_table() const noexcept { return addresses_in_table_; }
+  BufferSets* sets() const noexcept { return sets_.get(); }
+  VkPipelineLayout pipeline_layout() const noexcept {
+    return sets_ ? sets_->pipeline_layout() : context_.pipeline_layout;
+  }
 
  private:
   struct Variant {
@@ -74,11 +81,13 @@ class VulkanExecutable final : public runtime::Executable {
   std::uint32_t push_bytes_;
   std::uint32_t table_bytes_;
   bool values_in_table_;
+  bool addresses_in_table_;
   bool dynamic_shared_;
   std::vector<std::uint32_t> words_;
   VkShaderModule module_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::vector<Variant> variants_;  // few: searched in order
+  std::unique_ptr<BufferSets> sets_;
 };
 
 }  // namespace salvo::backends::vulkan

@@ -22,11 +22,13 @@ struct DeviceFacts {
 
   std::uint32_t queue_family = 0;
   VkPhysicalDeviceMemoryProperties memory{};
-  std::uint32_t push_constant_bytes = 128;  // of the device; more than 128 on request only
-  std::uint32_t table_bytes = 0;            // largest argument table
+  std::uint32_t table_bytes = 0;  // largest argument table
   std::uint32_t table_alignment = 256;
   double timestamp_ns = 0;  // of one tick; 0: no timestamps
   bool atomics_shared_i64 = false;
+  std::uint64_t storage_buffer_bytes = 0;  // largest that can be bound
+  std::uint32_t storage_buffers = 0;       // most that a kernel can have bound
+  std::string pipeline_cache;  // whose pipelines these are: a driver takes no other's (W73)
 
   // Features to switch on.
   VkPhysicalDeviceFeatures features{};
@@ -36,5 +38,8 @@ struct DeviceFacts {
 };
 
 DeviceFacts read_facts(const InstanceApi& api, VkPhysicalDevice handle);
+
+/// Spans are storage buffers from now on, though the device may have addresses.
+void use_storage_buffers(DeviceFacts& facts);
 
 }  // namespace salvo::backends::vulkan

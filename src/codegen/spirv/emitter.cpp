@@ -38,10 +38,13 @@ class Emitter {
       : kernel_(kernel),
         summary_(passes::summarize(kernel)),
         m_(kernel, options, uses_lanes(kernel)),
-        layout_(lay_out(kernel, options.push_constant_bytes)),
+        layout_(lay_out(kernel, options.push_constant_bytes, options.push_constant_room)),
         parameters_(open_entry(m_, layout_)),
         memories_(m_, summary_.has_barrier || summary_.has_fence || summary_.has_atomic,
-                  parameters_->dynamic_shared(), [this](const Node& node) { return base(node); }),
+                  parameters_->dynamic_shared(),
+                  [this](const Node& node, unsigned bits, Id offset) {
+                    return element(node, bits, offset);
+                  }),
         warp_(m_),
         values_(kernel.nodes.size()) {}
 
@@ -198,7 +201,13 @@ class Emitter {
     return fetched_.at({parameter, slot});
   }
 
-  Id base(const Node& node) { return fetched(node).base; }
+  Id element(const Node& node, unsigned bits, Id offset) {
+    const std::uint32_t parameter = parameter_of(node);
+    const ValueId slot = kernel_.slot_of(node);
+    const bool first = slot == ir::kNoValue || kernel_.parameters[parameter].slots == 1;
+    return parameters_->element(parameter, first ? 0 : value(slot), fetched(node).base, bits,
+                                offset);
+  }
 
   // Values.
 
