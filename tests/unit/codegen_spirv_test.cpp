@@ -99,15 +99,30 @@ TEST(Spirv, TwiceANumberIsASum) {
   EXPECT_EQ(text.find("FMul"), std::string::npos);
 }
 
-TEST(Spirv, MathOnF64IsRefusedByName) {
+TEST(Spirv, FunctionsOfF64AreWrittenOut) {
+  for (const Op op : {Op::Sin, Op::Exp, Op::Log1p, Op::Cbrt}) {
+    const ir::Kernel kernel =
+        elementwise(Scalar::F64, [&](Shapes& k, ValueId x) { return k.op(op, {x}); });
+    for (const Options& options : {Options{}, kAll}) {
+      const std::vector<std::uint32_t> words = emit(kernel, options).words;
+      EXPECT_EQ(invalid(words), "") << ir::name(op);
+      const Arithmetic found = arithmetic_of(words);
+      EXPECT_GT(found.instructions, 10u) << ir::name(op);
+      EXPECT_EQ(found.kept_apart, found.instructions) << ir::name(op);
+      EXPECT_EQ(disassemble(words).find(ir::name(op)), std::string::npos) << ir::name(op);
+    }
+  }
+}
+
+TEST(Spirv, F64IsRefusedByNameWhereTheDeviceLacksIt) {
   const ir::Kernel kernel =
       elementwise(Scalar::F64, [](Shapes& k, ValueId x) { return k.op(Op::Sin, {x}); });
   try {
-    emit(kernel, {});
-    FAIL() << "sin on f64 was emitted";
+    emit(kernel, {.f64_arithmetic = false});
+    FAIL() << "f64 was emitted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::unsupported);
-    EXPECT_NE(error.message().find("sin on f64"), std::string::npos) << error.what();
+    EXPECT_NE(error.message().find("f64 arithmetic"), std::string::npos) << error.what();
   }
 }
 

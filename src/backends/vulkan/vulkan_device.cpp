@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/vulkan/vulkan_error.hpp"
 #include "backends/vulkan/vulkan_executable.hpp"
@@ -256,7 +257,12 @@ class VulkanDevice final : public runtime::DeviceDriver {
     recorder_.read(queue, allocation_of(to), to_offset, block_of(from), offset, bytes);
   }
 
-  std::string build_identity() const override { return facts_.pipeline_cache; }
+  /// The driver's own word for what makes pipelines differ.
+  std::string build_identity() const override {
+    const auto& of = facts_.pipeline_cache;
+    return fmt::format("{:x} {:x} {:02x}", of.vendorID, of.deviceID,
+                       fmt::join(of.pipelineCacheUUID, ""));
+  }
 
   DeviceApi& api() noexcept { return handles_.api; }
   runtime::CallCounts driver_calls() const override { return handles_.api.calls(); }
@@ -318,8 +324,13 @@ runtime::Program VulkanDevice::translate(const ir::Kernel& kernel,
 std::unique_ptr<runtime::Executable> VulkanDevice::build(const ir::Kernel& kernel,
                                                          const runtime::Program& program,
                                                          std::span<const std::byte> cached) {
-  const VulkanExecutable::Context context{handles_.api, handles_.device, handles_.pipeline_layout,
-                                          facts_.properties.max_threads_per_block, recorder_};
+  const VulkanExecutable::Context context{handles_.api,
+                                          handles_.device,
+                                          handles_.pipeline_layout,
+                                          facts_.properties.max_threads_per_block,
+                                          preferred_block(nullptr),
+                                          facts_.pipeline_cache,
+                                          recorder_};
   const codegen::spirv::Options& options = facts_.options;
   std::unique_ptr<BufferSets> sets;
   if (!options.buffer_addresses) {

@@ -15,6 +15,9 @@
 namespace salvo::backends::vulkan {
 namespace {
 
+/// Of dynamic shared memory. An array of none is an error; a kernel that is given none must not
+/// touch it anyway.
+constexpr std::uint32_t kLeastWords = 4;
 constexpr std::uint32_t kSpirvMagic = 0x07230203;
 constexpr std::array<char, 8> kBinaryMagic{'s', 'a', 'l', 'v', 'o', 'V', 'K', '1'};
 
@@ -66,6 +69,11 @@ VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& ker
     code = from_binary;
   }
   make_module(code);
+  // A driver may crash on what it did not write.
+  const auto& head = context_.pipeline_cache;
+  if (pipelines.size() < sizeof(head) || std::memcmp(pipelines.data(), &head, sizeof(head)) != 0) {
+    pipelines = {};
+  }
   VkPipelineCacheCreateInfo cache{};
   cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   cache.initialDataSize = pipelines.size();
@@ -117,6 +125,10 @@ void VulkanExecutable::make_module(std::string_view code) {
 }
 
 std::vector<std::byte> VulkanExecutable::binary() const {
+  // Compiled into the cache, where the launch finds it.
+  context_.api.DestroyPipeline(
+      context_.device,
+      make_pipeline({context_.preferred_block, 1, 1}, dynamic_shared_ ? kLeastWords : 0), nullptr);
   BinaryHead head{kBinaryMagic, words_.size() * sizeof(std::uint32_t), 0};
   std::size_t bytes = 0;
   check(context_.api.GetPipelineCacheData(context_.device, cache_, &bytes, nullptr),
@@ -135,13 +147,19 @@ std::vector<std::byte> VulkanExecutable::binary() const {
 }
 
 VkPipeline VulkanExecutable::pipeline(const runtime::LaunchShape& shape) {
-  // An array of no words is an error; a kernel that is given none must not touch it anyway.
   const std::uint32_t words =
-      dynamic_shared_ ? std::max(4u, (shape.dynamic_shared_bytes + 3) / 4) : 0;
+      dynamic_shared_ ? std::max(kLeastWords, (shape.dynamic_shared_bytes + 3) / 4) : 0;
   for (const Variant& variant : variants_) {
     if (variant.block == shape.block && variant.dynamic_words == words) return variant.pipeline;
   }
-  const std::array<std::uint32_t, 4> values{shape.block[0], shape.block[1], shape.block[2], words};
+  const VkPipeline made = make_pipeline(shape.block, words);
+  variants_.push_back({shape.block, words, made});
+  return made;
+}
+
+VkPipeline VulkanExecutable::make_pipeline(const runtime::Dim3& block,
+                                           std::uint32_t dynamic_words) const {
+  const std::array<std::uint32_t, 4> values{block[0], block[1], block[2], dynamic_words};
   std::array<VkSpecializationMapEntry, 4> entries{};
   for (std::uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   const VkSpecializationInfo specialization{dynamic_shared_ ? 4u : 3u, entries.data(),
@@ -157,7 +175,6 @@ VkPipeline VulkanExecutable::pipeline(const runtime::LaunchShape& shape) {
   VkPipeline made = VK_NULL_HANDLE;
   check(context_.api.CreateComputePipelines(context_.device, cache_, 1, &info, nullptr, &made),
         "vkCreateComputePipelines", Errc::compile_failed);
-  variants_.push_back({shape.block, words, made});
   return made;
 }
 

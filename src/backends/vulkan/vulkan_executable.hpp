@@ -35,6 +35,8 @@ class VulkanExecutable final : public runtime::Executable {
     VkDevice device;
     VkPipelineLayout pipeline_layout;  // of all kernels whose spans have addresses
     std::uint32_t max_threads;
+    std::uint32_t preferred_block;  // threads: the block that binary() compiles for
+    const VkPipelineCacheHeaderVersionOne& pipeline_cache;
     Recorder& recorder;
   };
 
@@ -47,7 +49,7 @@ class VulkanExecutable final : public runtime::Executable {
   ~VulkanExecutable() override;
 
   std::uint32_t max_threads_per_block() const noexcept override { return context_.max_threads; }
-  /// The module, then what the driver made of it so far.
+  /// The module, then the driver's code for it, at least that for the preferred block.
   std::vector<std::byte> binary() const override;
 
   /// Made at the first launch with this block size.
@@ -74,6 +76,7 @@ class VulkanExecutable final : public runtime::Executable {
   void load_binary(std::span<const std::byte> binary, std::string& code,
                    std::span<const std::byte>& pipelines) const;
   void make_module(std::string_view code);
+  VkPipeline make_pipeline(const runtime::Dim3& block, std::uint32_t dynamic_words) const;
 
   const Context context_;
   const KernelName name_;

@@ -174,9 +174,12 @@ void describe(const Answers& has, DeviceFacts& facts) {
   facts.storage_buffer_bytes = std::min(limits.maxStorageBufferRange, 1u << 31);
   facts.storage_buffers =
       std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
-  for (const std::uint8_t byte : device.pipelineCacheUUID) {
-    facts.pipeline_cache += fmt::format("{:02x}", byte);
-  }
+  facts.pipeline_cache = {.headerSize = sizeof(facts.pipeline_cache),
+                          .headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE,
+                          .vendorID = device.vendorID,
+                          .deviceID = device.deviceID,
+                          .pipelineCacheUUID = {}};
+  std::ranges::copy(device.pipelineCacheUUID, facts.pipeline_cache.pipelineCacheUUID);
   is.parameter_bytes = facts.table_bytes;
   is.max_threads_per_block = limits.maxComputeWorkGroupInvocations;
   for (int axis = 0; axis < 3; ++axis) {

@@ -28,7 +28,8 @@ struct DeviceFacts {
   bool atomics_shared_i64 = false;
   std::uint64_t storage_buffer_bytes = 0;  // largest that can be bound
   std::uint32_t storage_buffers = 0;       // most that a kernel can have bound
-  std::string pipeline_cache;  // whose pipelines these are: a driver takes no other's (W73)
+  /// What every pipeline cache of the device starts with: it takes no other's (W73).
+  VkPipelineCacheHeaderVersionOne pipeline_cache{};
 
   // Features to switch on.
   VkPhysicalDeviceFeatures features{};

@@ -78,6 +78,7 @@ void Recorder::open(const runtime::Queue& stream) {
   open_ = std::move(batch);
   stream_ = &stream;
   bound_ = VK_NULL_HANDLE;
+  pushed_bytes_ = 0;
   horizon_.store(submitted_ + 1, std::memory_order_release);
 }
 
@@ -260,7 +261,7 @@ void Recorder::order_after() {
 
 void Recorder::bind_arguments(const VulkanExecutable& executable,
                               std::span<const Argument> arguments) {
-  std::array<std::byte, kMostPushConstants> push;
+  PushConstants push{};
   std::byte* values = push.data();
   std::byte* addresses = push.data();
   const VkCommandBuffer commands = open_->commands();
@@ -293,10 +294,23 @@ void Recorder::bind_arguments(const VulkanExecutable& executable,
     }
     std::memcpy(values + to.value, &value, to.value_bytes);
   }
-  if (executable.push_bytes() != 0) {
-    api_.CmdPushConstants(commands, executable.pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                          executable.push_bytes(), push.data());
+  push_changed(executable, push);
+}
+
+/// What an earlier launch of the batch pushed is still there: all layouts have the same range.
+void Recorder::push_changed(const VulkanExecutable& executable, const PushConstants& push) {
+  constexpr std::uint32_t kWord = 8;
+  const std::uint32_t bytes = executable.push_bytes();
+  std::uint32_t first = 0;
+  while (first < bytes && first < pushed_bytes_ &&
+         std::memcmp(push.data() + first, pushed_.data() + first, kWord) == 0) {
+    first += kWord;
   }
+  if (first >= bytes) return;
+  api_.CmdPushConstants(open_->commands(), executable.pipeline_layout(),
+                        VK_SHADER_STAGE_COMPUTE_BIT, first, bytes - first, push.data() + first);
+  std::memcpy(pushed_.data() + first, push.data() + first, bytes - first);
+  pushed_bytes_ = std::max(pushed_bytes_, bytes);
 }
 
 void Recorder::launch(const runtime::Queue& stream, VulkanExecutable& executable,

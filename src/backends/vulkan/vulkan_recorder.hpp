@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
@@ -105,6 +106,8 @@ class Recorder {
                     std::uint64_t bytes);
   void order_arguments(const VulkanExecutable& executable,
                        std::span<const runtime::Argument> arguments);
+  using PushConstants = std::array<std::byte, kMostPushConstants>;
+  void push_changed(const VulkanExecutable& executable, const PushConstants& push);
   void bind_arguments(const VulkanExecutable& executable,
                       std::span<const runtime::Argument> arguments);
 
@@ -127,6 +130,8 @@ class Recorder {
   std::unique_ptr<Batch> open_;
   const runtime::Queue* stream_ = nullptr;  // of the open batch
   VkPipeline bound_ = VK_NULL_HANDLE;       // in the open batch
+  PushConstants pushed_{};                  // in the open batch
+  std::uint32_t pushed_bytes_ = 0;
   bool barrier_due_ = false;
   bool copied_ = false;         // since the last barrier
   bool launches_only_ = false;  // the last barrier did not order the copies after it

@@ -17,7 +17,9 @@
 #include "codegen/spirv/parameters.hpp"
 #include "codegen/spirv/warp.hpp"
 #include "passes/access.hpp"
+#include "passes/expand_math.hpp"
 #include "passes/expand_math_plain.hpp"
+#include "passes/simplify.hpp"
 
 namespace salvo::codegen::spirv {
 namespace {
@@ -414,13 +416,31 @@ class Emitter {
 
 }  // namespace
 
+namespace {
+
+/// A function that expand_math_plain leaves, and a shader's library does not have.
+bool is_function_of_f64(const Node& node) {
+  return node.type == Scalar::F64 && ir::is_math(node.op) &&
+         extended_instruction(Flavour::shader, node.op) < 0;
+}
+
+}  // namespace
+
 Emitted emit(const ir::Kernel& kernel, const Options& options) {
   // A kernel has the functions in its library.
-  const bool expand = options.flavour == Flavour::shader &&
-                      std::any_of(kernel.nodes.begin(), kernel.nodes.end(),
-                                  [&](const Node& node) { return passes::expands(kernel, node); });
-  if (!expand) return Emitter(kernel, options).run();
-  const ir::Kernel expanded = passes::expand_math_plain(kernel);
+  if (options.flavour == Flavour::kernel) return Emitter(kernel, options).run();
+  const auto any = [](const ir::Kernel& in, const auto& wanted) {
+    return std::ranges::any_of(in.nodes, wanted);
+  };
+  if (!any(kernel, [&](const Node& node) {
+        return passes::expands(kernel, node) || is_function_of_f64(node);
+      })) {
+    return Emitter(kernel, options).run();
+  }
+  ir::Kernel expanded = passes::expand_math_plain(kernel);
+  if (any(expanded, is_function_of_f64)) {
+    expanded = passes::simplify(passes::expand_math(expanded));
+  }
   return Emitter(expanded, options).run();
 }
 

@@ -33,7 +33,7 @@ struct Options {
   FloatControls f32{};
   FloatControls f64{};
   bool f64_arithmetic = true;
-  /// The device's own Fma rounds once. Where it does not, f32 ones are computed in f64.
+  /// The device's own Fma rounds once. Where it does not, others are put together from f64.
   bool fma_rounds_once = false;
   /// Division and square root of f32 are correctly rounded. Where not, they are computed in f64.
   bool exact_divide_sqrt = false;
