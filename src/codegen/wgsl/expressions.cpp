@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -238,7 +239,9 @@ std::string constant(Scalar type, std::uint64_t bits, Helpers& helpers) {
       return fmt::format("{}u", word);
     case Scalar::F32: {
       const auto value = std::bit_cast<float>(word);
-      if (!std::isnormal(value) && word != 0) {
+      // The shortest digits of the largest number are larger, which WGSL refuses.
+      const bool largest = std::fabs(value) == std::numeric_limits<float>::max();
+      if ((!std::isnormal(value) && word != 0) || largest) {
         return fmt::format("{}(0x{:08x}u)", helpers.float_of_bits(), word);
       }
       const std::string digits = fmt::format("{}f", value);
