@@ -139,10 +139,11 @@ std::vector<std::string> atomic(Op op, const Place& place, std::span<const std::
     // Until nobody came between.
     return {
         "loop {",
-        fmt::format("  let seen = atomicLoad(&{});", place.lvalue),
-        fmt::format("  {} = bitcast<f32>(seen);", result),
-        fmt::format("  let made = bitcast<u32>({} + {});", result, operands[0]),
-        fmt::format("  if (atomicCompareExchangeWeak(&{}, seen, made).exchanged) {{", place.lvalue),
+        fmt::format("  let salvo_seen = atomicLoad(&{});", place.lvalue),
+        fmt::format("  {} = bitcast<f32>(salvo_seen);", result),
+        fmt::format("  let salvo_made = bitcast<u32>({} + {});", result, operands[0]),
+        fmt::format("  if (atomicCompareExchangeWeak(&{}, salvo_seen, salvo_made).exchanged) {{",
+                    place.lvalue),
         "    break;",
         "  }",
         "}"};
@@ -150,10 +151,10 @@ std::vector<std::string> atomic(Op op, const Place& place, std::span<const std::
   if (op == Op::AtomicCompareExchange) {
     // The weak one may fail for no reason.
     return {"loop {",
-            fmt::format("  let tried = atomicCompareExchangeWeak(&{}, {}, {});", place.lvalue,
+            fmt::format("  let salvo_tried = atomicCompareExchangeWeak(&{}, {}, {});", place.lvalue,
                         operands[0], operands[1]),
-            fmt::format("  {} = tried.old_value;", result),
-            fmt::format("  if (tried.exchanged || {} != {}) {{", result, operands[0]),
+            fmt::format("  {} = salvo_tried.old_value;", result),
+            fmt::format("  if (salvo_tried.exchanged || {} != {}) {{", result, operands[0]),
             "    break;",
             "  }",
             "}"};
