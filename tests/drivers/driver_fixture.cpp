@@ -39,6 +39,7 @@ void DriverFixture::SetUp() {
   ASSERT_EQ(devices.size(), 1U);
   device_ = std::move(devices.front());
   fake_->call_count = 0;
+  compiler_->call_count = 0;
 }
 
 void DriverFixture::TearDown() {

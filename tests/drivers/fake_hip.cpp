@@ -7,7 +7,15 @@
 #include <cstring>
 #include <iterator>
 
-#include "drivers/stand_in_compiler.hpp"
+#include "drivers/stand_in.hpp"
+
+namespace {
+
+char elf[64] =
+    "\x7f"
+    "ELF";
+
+}  // namespace
 
 SALVO_EXPORT StandIn fake_hip;
 StandIn fake_hip;
@@ -67,23 +75,21 @@ SALVO_FAKE(
         *static_cast<std::size_t*>(value) = 4096;
         break;
     })
-SALVO_FAKE(hipStreamCreateWithPriority, (void** stream, unsigned, int), *stream = stand_in_elf;
+SALVO_FAKE(hipStreamCreateWithPriority, (void** stream, unsigned, int), *stream = elf;
            ++fake_hip.streams)
 SALVO_FAKE(hipStreamDestroy, (void*), --fake_hip.streams)
 SALVO_FAKE(hipStreamSynchronize, (void*), )
 SALVO_FAKE(hipStreamWaitEvent, (void*, void*, unsigned), )
-SALVO_FAKE(hipEventCreateWithFlags, (void** event, unsigned), *event = stand_in_elf;
-           ++fake_hip.events)
+SALVO_FAKE(hipEventCreateWithFlags, (void** event, unsigned), *event = elf; ++fake_hip.events)
 SALVO_FAKE(hipEventDestroy, (void*), --fake_hip.events)
 SALVO_FAKE(hipEventRecord, (void*, void*), )
 SALVO_FAKE(hipEventSynchronize, (void*), )
 SALVO_FAKE(hipEventQuery, (void*), )
 SALVO_FAKE(hipEventElapsedTime, (float* milliseconds, void*, void*), *milliseconds = 1.5f)
-SALVO_FAKE(hipModuleLoadDataEx, (void** module, const void*, unsigned, int*, void**),
-           *module = stand_in_elf;
+SALVO_FAKE(hipModuleLoadDataEx, (void** module, const void*, unsigned, int*, void**), *module = elf;
            ++fake_hip.modules)
 SALVO_FAKE(hipModuleUnload, (void*), --fake_hip.modules)
-SALVO_FAKE(hipModuleGetFunction, (void** function, void*, const char*), *function = stand_in_elf)
+SALVO_FAKE(hipModuleGetFunction, (void** function, void*, const char*), *function = elf)
 SALVO_FAKE(hipFuncGetAttribute, (int* value, int what, void*),
            *value = what == 0   ? 1024
                     : what == 3 ? 24
@@ -145,7 +151,7 @@ int hipModuleLaunchKernel(void*, unsigned gx, unsigned gy, unsigned gz, unsigned
   return 0;
 }
 
-// The compiler.
-
-SALVO_FAKE(hiprtcVersion, (int* major, int* minor), *major = 9; *minor = 0)
-SALVO_FAKE_COMPILER(hiprtc, Code)
+// Up to ROCm 6 the compiler is part of the runtime's library.
+#if SALVO_ROCM < 7
+#  include "drivers/fake_hiprtc.cpp"
+#endif
