@@ -1,21 +1,21 @@
 // Sequences of launches that come again, as graphs that one driver call starts.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/cuda_replay.hpp"
+#include "backends/cuda_family/replay.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "backends/cuda/cuda_device.hpp"
+#include "backends/cuda_family/device.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 namespace {
 
 /// Graphs are kept for so many sequences; the one that was not used for longest goes first.
 constexpr std::size_t kMostSequences = 16;
 
-CudaExecutable& code_of(const runtime::LaunchCommand& command) {
-  return static_cast<CudaExecutable&>(*command.executable);
+FamilyExecutable& code_of(const runtime::LaunchCommand& command) {
+  return static_cast<FamilyExecutable&>(*command.executable);
 }
 
 bool same_shape(const runtime::LaunchShape& a, const runtime::LaunchShape& b) noexcept {
@@ -96,7 +96,7 @@ bool Replay::make(Sequence& sequence, std::span<const runtime::LaunchCommand> co
   GraphNode before = nullptr;
   for (std::size_t k = 0; k < commands.size(); ++k) {
     Node& node = sequence.nodes[k];
-    const CudaExecutable& code = code_of(commands[k]);
+    const FamilyExecutable& code = code_of(commands[k]);
     node.block.assign(code.parameters->bytes(), std::byte{0});
     if (!code.parameters->fill(commands[k].arguments, node.block.data())) return false;
     const Description description(commands[k], node.block);
@@ -144,4 +144,4 @@ bool Replay::launch(Stream stream, std::span<const runtime::LaunchCommand> comma
   return false;
 }
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

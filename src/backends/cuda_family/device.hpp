@@ -1,4 +1,4 @@
-// One CUDA device: context, memory, streams, launches. Both CUDA backends stand on it.
+// One device of a CUDA-shaped driver: context, memory, streams, launches.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,22 +11,22 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cuda/cuda_error.hpp"
-#include "backends/cuda/cuda_facts.hpp"
-#include "backends/cuda/cuda_parameters.hpp"
-#include "backends/cuda/cuda_replay.hpp"
+#include "backends/cuda_family/error.hpp"
+#include "backends/cuda_family/facts.hpp"
+#include "backends/cuda_family/parameters.hpp"
+#include "backends/cuda_family/replay.hpp"
 #include "runtime/backend.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 
-class CudaQueue final : public runtime::Queue {
+class FamilyQueue final : public runtime::Queue {
  public:
-  CudaQueue(const Reporter& reporter, Context context, int priority);
+  FamilyQueue(const Reporter& reporter, Context context, int priority);
   /// A stream of somebody else's, which outlives the queue; null is the legacy default stream.
-  CudaQueue(const Reporter& reporter, Context context, Stream stream);
-  ~CudaQueue() override;
-  CudaQueue(const CudaQueue&) = delete;
-  CudaQueue& operator=(const CudaQueue&) = delete;
+  FamilyQueue(const Reporter& reporter, Context context, Stream stream);
+  ~FamilyQueue() override;
+  FamilyQueue(const FamilyQueue&) = delete;
+  FamilyQueue& operator=(const FamilyQueue&) = delete;
   std::uintptr_t native() const noexcept override {
     return reinterpret_cast<std::uintptr_t>(stream_);
   }
@@ -39,12 +39,12 @@ class CudaQueue final : public runtime::Queue {
   bool owned_ = true;
 };
 
-class CudaEvent final : public runtime::Event {
+class FamilyEvent final : public runtime::Event {
  public:
-  CudaEvent(const Reporter& reporter, Context context);
-  ~CudaEvent() override;
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
+  FamilyEvent(const Reporter& reporter, Context context);
+  ~FamilyEvent() override;
+  FamilyEvent(const FamilyEvent&) = delete;
+  FamilyEvent& operator=(const FamilyEvent&) = delete;
   EventHandle get() const noexcept { return event_; }
 
  private:
@@ -53,12 +53,12 @@ class CudaEvent final : public runtime::Event {
   EventHandle event_ = nullptr;
 };
 
-class CudaExecutable final : public runtime::Executable {
+class FamilyExecutable final : public runtime::Executable {
  public:
-  CudaExecutable(const Reporter& reporter, Context context, std::vector<std::byte> image);
-  ~CudaExecutable() override;
-  CudaExecutable(const CudaExecutable&) = delete;
-  CudaExecutable& operator=(const CudaExecutable&) = delete;
+  FamilyExecutable(const Reporter& reporter, Context context, std::vector<std::byte> image);
+  ~FamilyExecutable() override;
+  FamilyExecutable(const FamilyExecutable&) = delete;
+  FamilyExecutable& operator=(const FamilyExecutable&) = delete;
 
   /// Finds the kernel in the image and reads what it needs.
   void find(const char* entry, const DeviceFacts& device);
@@ -106,12 +106,12 @@ class PrimaryContext {
   Context context_ = nullptr;
 };
 
-class CudaDevice : public runtime::DeviceDriver {
+class FamilyDevice : public runtime::DeviceDriver {
  public:
   using Buffer = runtime::Buffer;
 
-  CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend);
-  ~CudaDevice() override;
+  FamilyDevice(const Api& api, const DeviceFacts& facts, std::string_view backend);
+  ~FamilyDevice() override;
 
   const DeviceProperties& properties() const noexcept override { return facts_.properties; }
 
@@ -132,7 +132,9 @@ class CudaDevice : public runtime::DeviceDriver {
   bool takes_repeats() const noexcept override { return true; }
   bool replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) override;
   std::size_t shortest_replay() const noexcept override { return 8; }
-  runtime::CallCounts driver_calls() const override { return reporter_.api().calls(); }
+  runtime::CallCounts driver_calls() const override {
+    return reporter_.api().counts(reporter_.api());
+  }
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override;
   void read(runtime::Queue& queue, void* target, runtime::Buffer from, std::size_t offset,
@@ -180,13 +182,13 @@ class CudaDevice : public runtime::DeviceDriver {
  private:
   Address allocate_pooled(std::size_t bytes);
   /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
-  void reach(CudaDevice& other);
+  void reach(FamilyDevice& other);
 
   Reporter reporter_;
   const DeviceFacts facts_;
   PrimaryContext context_;
-  std::unique_ptr<CudaQueue> queue_;
-  std::unique_ptr<CudaQueue> memory_queue_;  // orders allocations; null without pools
+  std::unique_ptr<FamilyQueue> queue_;
+  std::unique_ptr<FamilyQueue> memory_queue_;  // orders allocations; null without pools
   Pool pool_ = nullptr;
   std::atomic<std::uint32_t> pinned_blocks_{0};
   std::mutex reached_lock_;
@@ -194,4 +196,4 @@ class CudaDevice : public runtime::DeviceDriver {
   std::unique_ptr<Replay> replay_;
 };
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

@@ -1,12 +1,12 @@
-// Turns CUDA driver status codes into salvo::Error.
+// Turns a CUDA-shaped driver's status codes into salvo::Error.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda_family/error.hpp"
 
 #include <utility>
 
 #include <fmt/format.h>
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 
 std::string words(const Api& api, Result status) {
   const char* name = nullptr;
@@ -69,4 +69,4 @@ Current::~Current() {
   if (pushed_) api_.ContextPop(&own);
 }
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

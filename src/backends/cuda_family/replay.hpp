@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda_family/error.hpp"
 #include "runtime/backend.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 
 /// Sequences of one device, guarded by its issue lock like its launches. A sequence is known by its
 /// kernels and shapes; arguments may differ each time, and those of a node that changed are set
@@ -51,4 +51,4 @@ class Replay {
   std::vector<std::byte> scratch_;
 };
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

@@ -1,4 +1,4 @@
-// What a CUDA device makes and owns: context, streams, events and compiled kernels.
+// What a device of the family makes and owns: context, streams, events and compiled kernels.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <atomic>
@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/cuda_device.hpp"
+#include "backends/cuda_family/device.hpp"
 #include "runtime/scratch_budget.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 
 PrimaryContext::PrimaryContext(const Reporter& reporter, Ordinal ordinal)
     : reporter_(reporter), ordinal_(ordinal) {
@@ -22,7 +22,7 @@ PrimaryContext::~PrimaryContext() {
   reporter_.api().PrimaryRelease(ordinal_);
 }
 
-CudaQueue::CudaQueue(const Reporter& reporter, Context context, int priority)
+FamilyQueue::FamilyQueue(const Reporter& reporter, Context context, int priority)
     : reporter_(reporter), context_(context) {
   const Current current(reporter_, context_);
   int least = 0;
@@ -35,22 +35,22 @@ CudaQueue::CudaQueue(const Reporter& reporter, Context context, int priority)
                   "cuStreamCreateWithPriority", Errc::launch_failed);
 }
 
-CudaQueue::CudaQueue(const Reporter& reporter, Context context, Stream stream)
+FamilyQueue::FamilyQueue(const Reporter& reporter, Context context, Stream stream)
     : reporter_(reporter), context_(context), stream_(stream), owned_(false) {}
 
-CudaQueue::~CudaQueue() {
+FamilyQueue::~FamilyQueue() {
   if (!owned_) return;
   const Current current(reporter_, context_);
   reporter_.api().StreamDestroy(stream_);
 }
 
-CudaEvent::CudaEvent(const Reporter& reporter, Context context)
+FamilyEvent::FamilyEvent(const Reporter& reporter, Context context)
     : reporter_(reporter), context_(context) {
   const Current current(reporter_, context_);
   reporter_.check(reporter_.api().EventCreate(&event_, 0), "cuEventCreate", Errc::launch_failed);
 }
 
-CudaEvent::~CudaEvent() {
+FamilyEvent::~FamilyEvent() {
   const Current current(reporter_, context_);
   reporter_.api().EventDestroy(event_);
 }
@@ -64,8 +64,8 @@ std::uint64_t next_serial() noexcept {
 
 }  // namespace
 
-CudaExecutable::CudaExecutable(const Reporter& reporter, Context context,
-                               std::vector<std::byte> image)
+FamilyExecutable::FamilyExecutable(const Reporter& reporter, Context context,
+                                   std::vector<std::byte> image)
     : serial(next_serial()), reporter_(reporter), context_(context), image_(std::move(image)) {
   // Anything but an ELF file the driver would read as PTX text, to its terminating zero.
   constexpr std::string_view kMagic =
@@ -73,25 +73,25 @@ CudaExecutable::CudaExecutable(const Reporter& reporter, Context context,
       "ELF";
   const auto* text = reinterpret_cast<const char*>(image_.data());
   if (!std::string_view(text, image_.size()).starts_with(kMagic)) {
-    reporter_.fail(Errc::compile_failed, "cuModuleLoadDataEx", "this is no CUDA machine code");
+    reporter_.fail(Errc::compile_failed, "cuModuleLoadDataEx", "this is no machine code");
   }
   reporter_.check(reporter_.api().ModuleLoad(&module_, image_.data(), 0, nullptr, nullptr),
                   "cuModuleLoadDataEx", Errc::compile_failed);
 }
 
-CudaExecutable::~CudaExecutable() {
+FamilyExecutable::~FamilyExecutable() {
   const Current current(reporter_, context_);
   reporter_.api().ModuleUnload(module_);
 }
 
-std::uint32_t CudaExecutable::value(KernelAttribute what) const {
+std::uint32_t FamilyExecutable::value(KernelAttribute what) const {
   int result = 0;
   reporter_.check(reporter_.api().KernelValue(&result, static_cast<int>(what), kernel_),
                   "cuFuncGetAttribute", Errc::compile_failed);
   return static_cast<std::uint32_t>(result);
 }
 
-void CudaExecutable::find(const char* entry, const DeviceFacts& device) {
+void FamilyExecutable::find(const char* entry, const DeviceFacts& device) {
   reporter_.check(reporter_.api().ModuleKernel(&kernel_, module_, entry), "cuModuleGetFunction",
                   Errc::compile_failed);
   max_threads_ = value(KernelAttribute::max_threads_per_block);
@@ -106,7 +106,7 @@ void CudaExecutable::find(const char* entry, const DeviceFacts& device) {
   preferred_block_ = choose_block();
 }
 
-std::uint32_t CudaExecutable::choose_block() const {
+std::uint32_t FamilyExecutable::choose_block() const {
   // 256 first, so that unlike kernels agree; another size only where more threads are resident.
   const std::uint32_t most = runtime::within_scratch_budget(max_threads_, spill_bytes_);
   std::uint32_t best = 0;
@@ -125,4 +125,4 @@ std::uint32_t CudaExecutable::choose_block() const {
   return best == 0 ? std::bit_floor(most) : best;
 }
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

@@ -1,19 +1,14 @@
-// What a process knows of its CUDA driver, found by the first backend that asks (P1).
+// What a process knows of a driver of the family, found by the first backend that asks (P1).
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/cuda_drivers.hpp"
+#include "backends/cuda_family/drivers.hpp"
 
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda_family/error.hpp"
 
-namespace salvo::backends::cuda {
-
-Drivers& Drivers::instance() {
-  static Drivers& drivers = *new Drivers;
-  return drivers;
-}
+namespace salvo::backends::cuda_family {
 
 Drivers::Found Drivers::devices() {
   const std::lock_guard lock(mutex_);
@@ -26,7 +21,7 @@ Drivers::Found Drivers::devices() {
 
 void Drivers::search() {
   if (!loaded_) {
-    std::string reason = api_.load();
+    std::string reason = load_(api_);
     if (!reason.empty()) return found_.obstacles.push_back(std::move(reason));
     loaded_ = true;
   }
@@ -39,7 +34,7 @@ void Drivers::search() {
   }
   for (int i = 0; i < count; ++i) {
     try {
-      DeviceFacts facts = read_facts(api_, i);
+      DeviceFacts facts = read_facts_(api_, i);
       if (facts.obstacle.empty()) {
         found_.devices.push_back(std::move(facts));
       } else {
@@ -52,12 +47,4 @@ void Drivers::search() {
   }
 }
 
-std::string Drivers::load_compiler() {
-  const std::lock_guard lock(mutex_);
-  if (has_compiler_) return {};
-  std::string reason = nvrtc_.load();
-  has_compiler_ = reason.empty();
-  return reason;
-}
-
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

@@ -1,14 +1,14 @@
-// Turns CUDA driver status codes into salvo::Error.
+// Turns a CUDA-shaped driver's status codes into salvo::Error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "backends/cuda/cuda_api.hpp"
+#include "backends/cuda_family/api.hpp"
 #include "salvo/error.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 
 /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory", in the driver's words.
 std::string words(const Api& api, Result status);
@@ -57,4 +57,4 @@ class Current {
   bool pushed_ = false;
 };
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

@@ -1,36 +1,38 @@
-// One CUDA device: context, memory, streams, launches. Both CUDA backends stand on it.
+// One device of a CUDA-shaped driver: context, memory, streams, launches.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/cuda_device.hpp"
+#include "backends/cuda_family/device.hpp"
 
 #include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-namespace salvo::backends::cuda {
+#include "codegen/c_family/float_options.hpp"
+
+namespace salvo::backends::cuda_family {
 namespace {
 
 using runtime::Buffer;
 using runtime::HostBlock;
 
 Stream stream_of(runtime::Queue& queue) {
-  return static_cast<CudaQueue&>(queue).get();
+  return static_cast<FamilyQueue&>(queue).get();
 }
 EventHandle handle_of(runtime::Event& event) {
-  return static_cast<CudaEvent&>(event).get();
+  return static_cast<FamilyEvent&>(event).get();
 }
 
 }  // namespace
 
-CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_view backend)
+FamilyDevice::FamilyDevice(const Api& api, const DeviceFacts& facts, std::string_view backend)
     : reporter_(api, backend),
       facts_(facts),
       context_(reporter_, facts.ordinal),
       replay_(std::make_unique<Replay>(reporter_)) {
   const Current current(reporter_, context_.get());
-  queue_ = std::make_unique<CudaQueue>(reporter_, context_.get(), 0);
+  queue_ = std::make_unique<FamilyQueue>(reporter_, context_.get(), 0);
   if (!facts_.pools) return;
-  memory_queue_ = std::make_unique<CudaQueue>(reporter_, context_.get(), 0);
+  memory_queue_ = std::make_unique<FamilyQueue>(reporter_, context_.get(), 0);
   PoolProperties properties;
   properties.location.id = facts_.ordinal;
   reporter_.check(api.PoolCreate(&pool_, &properties), "cuMemPoolCreate",
@@ -41,7 +43,7 @@ CudaDevice::CudaDevice(const Api& api, const DeviceFacts& facts, std::string_vie
                   Errc::backend_unavailable);
 }
 
-CudaDevice::~CudaDevice() {
+FamilyDevice::~FamilyDevice() {
   const Current current(reporter_, context_.get());
   replay_.reset();
   if (pool_) reporter_.api().PoolDestroy(pool_);
@@ -49,7 +51,7 @@ CudaDevice::~CudaDevice() {
 
 // Memory.
 
-Address CudaDevice::allocate_pooled(std::size_t bytes) {
+Address FamilyDevice::allocate_pooled(std::size_t bytes) {
   const Api& api = reporter_.api();
   Address address = 0;
   Result status = api.PoolAlloc(&address, bytes, pool_, memory_queue_->get());
@@ -67,7 +69,7 @@ Address CudaDevice::allocate_pooled(std::size_t bytes) {
   return address;
 }
 
-Buffer CudaDevice::allocate(std::size_t bytes) {
+Buffer FamilyDevice::allocate(std::size_t bytes) {
   const Current current(reporter_, context_.get());
   if (bytes > facts_.properties.memory_bytes) {
     reporter_.fail(Errc::out_of_memory, "cuMemAlloc",
@@ -83,7 +85,7 @@ Buffer CudaDevice::allocate(std::size_t bytes) {
   return {static_cast<std::uintptr_t>(address), bytes, address};
 }
 
-void CudaDevice::release(Buffer buffer) noexcept {
+void FamilyDevice::release(Buffer buffer) noexcept {
   if (!buffer) return;
   const Current current(reporter_, context_.get());
   if (pool_) {
@@ -95,7 +97,7 @@ void CudaDevice::release(Buffer buffer) noexcept {
 
 // Code.
 
-CudaDevice::Image CudaDevice::assemble(const std::string& ptx, const std::string& name) const {
+FamilyDevice::Image FamilyDevice::assemble(const std::string& ptx, const std::string& name) const {
   // Anything else the driver takes for a binary, and then says nothing of the text.
   if (ptx.find(".version") == std::string::npos) {
     throw Error(Error::Details{.code = Errc::compile_failed,
@@ -132,46 +134,52 @@ CudaDevice::Image CudaDevice::assemble(const std::string& ptx, const std::string
   return Image(first, first + bytes);
 }
 
-std::unique_ptr<runtime::Executable> CudaDevice::build(const ir::Kernel& kernel,
-                                                       const runtime::Program& program,
-                                                       std::span<const std::byte> cached) {
+std::unique_ptr<runtime::Executable> FamilyDevice::build(const ir::Kernel& kernel,
+                                                         const runtime::Program& program,
+                                                         std::span<const std::byte> cached) {
   Image image = cached.empty() ? compile(program) : Image(cached.begin(), cached.end());
   const Current current(reporter_, context_.get());
-  auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
+  auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(program.entry.c_str(), facts_);
   executable->parameters.emplace(kernel);
   executable->block.resize(executable->parameters->bytes());
   return executable;
 }
 
-std::unique_ptr<runtime::Executable> CudaDevice::build_source(const runtime::UserSource& source) {
-  if (source.language != language() && source.language != "PTX") {
-    reporter_.fail(Errc::unsupported, "compile user source",
-                   fmt::format("{} compiles {} and PTX, not {}", reporter_.backend(), language(),
-                               source.language));
+std::unique_ptr<runtime::Executable> FamilyDevice::build_source(const runtime::UserSource& source) {
+  const bool is_ptx = source.language == "PTX" && reporter_.api().LinkCreate;
+  if (source.language != language() && !is_ptx) {
+    reporter_.fail(
+        Errc::unsupported, "compile user source",
+        fmt::format("{} compiles {}, not {}", reporter_.backend(), language(), source.language));
+  }
+  const std::string relaxing = codegen::c_family::relaxing_option(source.options);
+  if (!relaxing.empty()) {
+    reporter_.fail(Errc::invalid_argument, "compile user source",
+                   fmt::format("the option {} relaxes floating point", relaxing));
   }
   const runtime::Program program{source.entry, source.code, source.options, source.entry};
-  Image image = source.language == "PTX" ? assemble(source.code, source.entry) : compile(program);
+  Image image = is_ptx ? assemble(source.code, source.entry) : compile(program);
   const Current current(reporter_, context_.get());
-  auto executable = std::make_unique<CudaExecutable>(reporter_, context_.get(), std::move(image));
+  auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(source.entry.c_str(), facts_);
   return executable;
 }
 
-std::uint32_t CudaDevice::preferred_block(const runtime::Executable* executable) const {
-  return executable ? static_cast<const CudaExecutable*>(executable)->preferred_block() : 0;
+std::uint32_t FamilyDevice::preferred_block(const runtime::Executable* executable) const {
+  return executable ? static_cast<const FamilyExecutable*>(executable)->preferred_block() : 0;
 }
 
-runtime::ParameterCost CudaDevice::parameter_cost(const ir::Kernel& kernel) const {
-  return cuda::parameter_cost(kernel);
+runtime::ParameterCost FamilyDevice::parameter_cost(const ir::Kernel& kernel) const {
+  return cuda_family::parameter_cost(kernel);
 }
 
 // Work.
 
-void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
-                        const runtime::LaunchShape& shape,
-                        std::span<const runtime::Argument> arguments) {
-  auto& code = static_cast<CudaExecutable&>(executable);
+void FamilyDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
+                          const runtime::LaunchShape& shape,
+                          std::span<const runtime::Argument> arguments) {
+  auto& code = static_cast<FamilyExecutable&>(executable);
   // What tells the driver that a block follows, not an array of pointers.
   void* const kPointer = reinterpret_cast<void*>(std::uintptr_t{1});
   void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});
@@ -203,13 +211,13 @@ void CudaDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
                   "cuLaunchKernel", Errc::launch_failed);
 }
 
-bool CudaDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
+bool FamilyDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
   const Current current(reporter_, context_.get());
   return replay_->launch(stream_of(queue), commands);
 }
 
-void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
-                       std::size_t bytes) {
+void FamilyDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, const void* source,
+                         std::size_t bytes) {
   if (bytes == 0) return;
   const Current current(reporter_, context_.get());
   reporter_.check(
@@ -219,8 +227,8 @@ void CudaDevice::write(runtime::Queue& queue, Buffer to, std::size_t offset, con
   if (pinned_blocks_.load(std::memory_order_relaxed) != 0) finish(queue);
 }
 
-void CudaDevice::read(runtime::Queue& queue, void* target, Buffer from, std::size_t offset,
-                      std::size_t bytes) {
+void FamilyDevice::read(runtime::Queue& queue, void* target, Buffer from, std::size_t offset,
+                        std::size_t bytes) {
   if (bytes == 0) return;
   const Current current(reporter_, context_.get());
   reporter_.check(
@@ -229,8 +237,8 @@ void CudaDevice::read(runtime::Queue& queue, void* target, Buffer from, std::siz
   finish(queue);
 }
 
-void CudaDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, Buffer from,
-                      std::size_t from_offset, std::size_t bytes) {
+void FamilyDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, Buffer from,
+                        std::size_t from_offset, std::size_t bytes) {
   if (bytes == 0) return;
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().CopyWithin(to.address + to_offset, from.address + from_offset,
@@ -238,7 +246,7 @@ void CudaDevice::copy(runtime::Queue& queue, Buffer to, std::size_t to_offset, B
                   "cuMemcpyDtoDAsync", Errc::transfer_failed);
 }
 
-void CudaDevice::reach(CudaDevice& other) {
+void FamilyDevice::reach(FamilyDevice& other) {
   {
     const std::lock_guard lock(reached_lock_);
     if (!reached_.insert(other.facts_.ordinal).second) return;
@@ -262,14 +270,14 @@ void CudaDevice::reach(CudaDevice& other) {
     reporter_.check(status, "cuCtxEnablePeerAccess", Errc::transfer_failed);
 }
 
-bool CudaDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
-                           runtime::Queue& source_queue, Buffer from, std::size_t bytes) {
-  auto* const other = dynamic_cast<CudaDevice*>(&source);
-  // HIP's devices are of this class too, on a driver of their own.
+bool FamilyDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
+                             runtime::Queue& source_queue, Buffer from, std::size_t bytes) {
+  auto* const other = dynamic_cast<FamilyDevice*>(&source);
+  // Devices of another driver are of this class too.
   if (!other || &other->reporter_.api() != &reporter_.api()) return false;
   if (bytes == 0) return true;
   // Here after what was queued there; and there nothing of the source is reused before.
-  CudaEvent written(other->reporter_, other->context_.get());
+  FamilyEvent written(other->reporter_, other->context_.get());
   other->record(source_queue, written);
   wait(queue, written);
   const Current current(reporter_, context_.get());
@@ -283,13 +291,13 @@ bool CudaDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriv
                                              other->context_.get(), bytes, stream_of(queue)),
                     "cuMemcpyPeerAsync", Errc::transfer_failed);
   }
-  CudaEvent taken(reporter_, context_.get());
+  FamilyEvent taken(reporter_, context_.get());
   record(queue, taken);
   other->wait(source_queue, taken);
   return true;
 }
 
-Buffer CudaDevice::adopt(std::uint64_t address, std::size_t bytes) {
+Buffer FamilyDevice::adopt(std::uint64_t address, std::size_t bytes) {
   const Current current(reporter_, context_.get());
   const Api& api = reporter_.api();
   int ordinal = -1;
@@ -312,13 +320,13 @@ Buffer CudaDevice::adopt(std::uint64_t address, std::size_t bytes) {
   return {static_cast<std::uintptr_t>(address), bytes, address};
 }
 
-std::unique_ptr<runtime::Queue> CudaDevice::adopt_queue(std::uintptr_t native) {
-  return std::make_unique<CudaQueue>(reporter_, context_.get(), reinterpret_cast<Stream>(native));
+std::unique_ptr<runtime::Queue> FamilyDevice::adopt_queue(std::uintptr_t native) {
+  return std::make_unique<FamilyQueue>(reporter_, context_.get(), reinterpret_cast<Stream>(native));
 }
 
-void CudaDevice::submit(runtime::Queue&) {}  // the device starts on a launch when it is made
+void FamilyDevice::submit(runtime::Queue&) {}  // the device starts on a launch when it is made
 
-void CudaDevice::finish(runtime::Queue& queue) {
+void FamilyDevice::finish(runtime::Queue& queue) {
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().StreamSynchronize(stream_of(queue)), "cuStreamSynchronize",
                   Errc::launch_failed);
@@ -326,33 +334,33 @@ void CudaDevice::finish(runtime::Queue& queue) {
 
 // Streams and events.
 
-std::unique_ptr<runtime::Queue> CudaDevice::make_queue(int priority) {
-  return std::make_unique<CudaQueue>(reporter_, context_.get(), priority);
+std::unique_ptr<runtime::Queue> FamilyDevice::make_queue(int priority) {
+  return std::make_unique<FamilyQueue>(reporter_, context_.get(), priority);
 }
 
-std::unique_ptr<runtime::Event> CudaDevice::make_event() {
-  return std::make_unique<CudaEvent>(reporter_, context_.get());
+std::unique_ptr<runtime::Event> FamilyDevice::make_event() {
+  return std::make_unique<FamilyEvent>(reporter_, context_.get());
 }
 
-void CudaDevice::record(runtime::Queue& queue, runtime::Event& event) {
+void FamilyDevice::record(runtime::Queue& queue, runtime::Event& event) {
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().EventRecord(handle_of(event), stream_of(queue)), "cuEventRecord",
                   Errc::launch_failed);
 }
 
-void CudaDevice::wait(runtime::Queue& queue, runtime::Event& event) {
+void FamilyDevice::wait(runtime::Queue& queue, runtime::Event& event) {
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().StreamWait(stream_of(queue), handle_of(event), 0),
                   "cuStreamWaitEvent", Errc::launch_failed);
 }
 
-void CudaDevice::wait(runtime::Event& event) {
+void FamilyDevice::wait(runtime::Event& event) {
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().EventSynchronize(handle_of(event)), "cuEventSynchronize",
                   Errc::launch_failed);
 }
 
-bool CudaDevice::reached(runtime::Event& event) {
+bool FamilyDevice::reached(runtime::Event& event) {
   const Current current(reporter_, context_.get());
   const Result status = reporter_.api().EventQuery(handle_of(event));
   if (status == kNotReady) return false;
@@ -360,7 +368,7 @@ bool CudaDevice::reached(runtime::Event& event) {
   return true;
 }
 
-double CudaDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
+double FamilyDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
   const Current current(reporter_, context_.get());
   wait(first);
   wait(second);
@@ -372,7 +380,7 @@ double CudaDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
 
 // Host memory the device reaches.
 
-HostBlock CudaDevice::allocate_host(std::size_t bytes) {
+HostBlock FamilyDevice::allocate_host(std::size_t bytes) {
   const Current current(reporter_, context_.get());
   HostBlock block{nullptr, bytes, 0};
   reporter_.check(reporter_.api().HostAlloc(&block.data, bytes, kHostPortable), "cuMemHostAlloc",
@@ -381,14 +389,14 @@ HostBlock CudaDevice::allocate_host(std::size_t bytes) {
   return block;
 }
 
-void CudaDevice::release_host(HostBlock block) noexcept {
+void FamilyDevice::release_host(HostBlock block) noexcept {
   if (!block.data) return;
   const Current current(reporter_, context_.get());
   reporter_.api().HostFree(block.data);
   --pinned_blocks_;
 }
 
-HostBlock CudaDevice::register_host(void* data, std::size_t bytes) {
+HostBlock FamilyDevice::register_host(void* data, std::size_t bytes) {
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().HostRegister(data, bytes, kHostPortable), "cuMemHostRegister",
                   Errc::out_of_memory);
@@ -396,14 +404,14 @@ HostBlock CudaDevice::register_host(void* data, std::size_t bytes) {
   return {data, bytes, 0};
 }
 
-void CudaDevice::unregister_host(HostBlock block) noexcept {
+void FamilyDevice::unregister_host(HostBlock block) noexcept {
   const Current current(reporter_, context_.get());
   reporter_.api().HostUnregister(block.data);
   --pinned_blocks_;
 }
 
-void CudaDevice::write_async(runtime::Queue& queue, Buffer to, std::size_t offset,
-                             const HostBlock& from, std::size_t from_offset, std::size_t bytes) {
+void FamilyDevice::write_async(runtime::Queue& queue, Buffer to, std::size_t offset,
+                               const HostBlock& from, std::size_t from_offset, std::size_t bytes) {
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().CopyToDevice(
                       to.address + offset, static_cast<const std::byte*>(from.data) + from_offset,
@@ -411,12 +419,12 @@ void CudaDevice::write_async(runtime::Queue& queue, Buffer to, std::size_t offse
                   "cuMemcpyHtoDAsync", Errc::transfer_failed);
 }
 
-void CudaDevice::read_async(runtime::Queue& queue, const HostBlock& to, std::size_t to_offset,
-                            Buffer from, std::size_t offset, std::size_t bytes) {
+void FamilyDevice::read_async(runtime::Queue& queue, const HostBlock& to, std::size_t to_offset,
+                              Buffer from, std::size_t offset, std::size_t bytes) {
   const Current current(reporter_, context_.get());
   reporter_.check(reporter_.api().CopyToHost(static_cast<std::byte*>(to.data) + to_offset,
                                              from.address + offset, bytes, stream_of(queue)),
                   "cuMemcpyDtoHAsync", Errc::transfer_failed);
 }
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

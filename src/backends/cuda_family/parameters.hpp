@@ -9,7 +9,7 @@
 #include "ir/kernel.hpp"
 #include "runtime/backend.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 
 /// Where each argument of a launch goes, worked out once per executable, so that a launch is a loop
 /// of copies. The layout is that of the parameter lists that both code generators write: a span is
@@ -40,4 +40,4 @@ class ParameterBlock {
 /// What the parameters of `kernel` take, whether or not lengths are read: cheap, and never less.
 runtime::ParameterCost parameter_cost(const ir::Kernel& kernel);
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family

@@ -1,12 +1,12 @@
 // The block of bytes in which a launch passes a kernel's arguments.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/cuda_parameters.hpp"
+#include "backends/cuda_family/parameters.hpp"
 
 #include <cstring>
 
 #include "codegen/c_family/printer.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::backends::cuda_family {
 
 ParameterBlock::ParameterBlock(const ir::Kernel& kernel) {
   const std::vector<bool> lengths = codegen::c_family::reads_length(kernel);
@@ -68,4 +68,4 @@ runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) {
   return cost;
 }
 
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::backends::cuda_family
