@@ -85,6 +85,7 @@ void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
   if (producer.prepared->device_contraction != call.prepared.device_contraction) {
     return refuse(Reason::contraction_differs);
   }
+  if (!call.device.properties().exact_compiler_options) return refuse(Reason::inexact_compiler);
   // Before it is probed, a device counts as one that does as it is told; it is probed before the
   // first merge, and then this is asked again.
   if (call.prepared.device_contraction ||
