@@ -90,13 +90,14 @@ void dispatch(ComputeEncoder* self, Selector, Three blocks, Three threads) {
   }
   // The arguments as they are now: the encoder's may change before the work is done.
   auto bound = std::make_shared<std::vector<Bound>>(self->bound);
-  Dispatch what{.entry = kernel.entry,
-                .hooks = self->pipeline->library->hooks,
-                .threads_meet = self->pipeline->library->threads_meet,
-                .flushes = driver_knobs().flushes,
-                .shared_bytes = self->shared_bytes,
-                .blocks = blocks,
-                .threads = threads};
+  Dispatch what;
+  what.entry = kernel.entry;
+  what.hooks = self->pipeline->library->hooks;
+  what.threads_meet = self->pipeline->library->threads_meet;
+  what.flushes = driver_knobs().flushes;
+  what.shared_bytes = self->shared_bytes;
+  what.blocks = blocks;
+  what.threads = threads;
   what.buffers.resize(kArguments);
   for (const unsigned number : kernel.buffers) {
     Bound& one = bound->at(number);
