@@ -35,6 +35,7 @@ constexpr Exception kExceptions[] = {
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
     {"Vulkan", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Vulkan reaches host memory it did not allocate only by an extension few drivers have"},
+    {"Metal", "Metal 2", "Grids.FencesOrderNothingElse", "a fence is a word of Metal 3.2"},
     {"Metal", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Metal takes memory it did not allocate by whole pages alone"},
     {"Native", "", "Streams.UserSourceRunsWithItsOwnArguments",

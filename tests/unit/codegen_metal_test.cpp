@@ -126,22 +126,6 @@ TEST(MetalSource, WhatMslLacksIsRefusedByName) {
   EXPECT_EQ(refusal(wide.finish()), "MSL has no atomics on i64 and u64");
 }
 
-TEST(MetalSource, AFieldItCannotReadKeepsItsPlaceInTheRecord) {
-  Element element{"Particle", 24, 8, {}};
-  element.fields = {{"mass", Scalar::F64, 8}, {"kind", Scalar::U8, 0}, {"pos.x", Scalar::F32, 16}};
-  Shapes k("particles");
-  const auto p = k.span_parameter("p", element, false);
-  const ValueId i = k.position(Op::GlobalIdx, 0);
-  k.store(p, i, k.load(p, i, 2), 2);
-  EXPECT_THAT(metal(k.finish()), HasSubstr("typedef struct {\n"
-                                           "  uchar kind;\n"
-                                           "  uchar padding[7];\n"
-                                           "  ulong mass;\n"
-                                           "  float pos_x;\n"
-                                           "  uchar padding_2[4];\n"
-                                           "} Particle;\n"));
-}
-
 TEST(MetalSource, EveryKeywordOfTheLanguageIsKnown) {
   for (const char* word :
        {"kernel",        "device",    "threadgroup",  "constant",   "thread",  "float4", "half3x3",

@@ -109,6 +109,9 @@ void MetalDevice::require_features(const ir::Kernel& kernel) const {
   require(needs.has_warp_operation, facts_.properties.warp_operations,
           "warp operations (a GPU of family Apple6 or Mac2)");
   require(needs.has_fence, facts_.fences, "fences (Metal 3.2, macOS 15)");
+  const std::uint32_t slots = parameter_cost(kernel).slots;
+  require(true, slots <= facts_.properties.argument_slots,
+          fmt::format("{} argument slots but {}", slots, facts_.properties.argument_slots));
 }
 
 runtime::Program MetalDevice::translate(const ir::Kernel& kernel,

@@ -130,7 +130,8 @@ void MetalQueue::settle_first() {
   running_.pop_front();
   if (api_.status(batch->commands.get()) == kError) {
     const Pool pool(api_);
-    Error error = command_failure(api_, api_.command_error(batch->commands.get()), batch->names.text());
+    Error error =
+        command_failure(api_, api_.command_error(batch->commands.get()), batch->names.text());
     failure_ = failure_ ? failure_->with_others({std::move(error)}) : std::move(error);
   }
   if (batch.use_count() > 1) return;  // an event may ask for its times

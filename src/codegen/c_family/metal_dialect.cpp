@@ -34,11 +34,11 @@ class MetalDialect final : public Dialect {
   }
 
   std::string_view memory_type(Scalar type) const override {
-    // Halves are bits in memory, as bf16 are, whose own type is younger than many a system. Of a
-    // double, too, there are but the bits: a field that keeps its place in a record.
+    // Halves are bits in memory, as bf16 are, whose own type is younger than many a system. There
+    // is no double: print_metal refuses a kernel that has one.
     static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
-        "uchar", "char",  "uchar",  "short",  "ushort", "int",  "uint",
-        "long",  "ulong", "ushort", "ushort", "float",  "ulong"};
+        "uchar", "char",  "uchar",  "short",  "ushort", "int",   "uint",
+        "long",  "ulong", "ushort", "ushort", "float",  "double"};
     return kTypes[static_cast<std::size_t>(type)];
   }
 

@@ -33,6 +33,8 @@ double now() {
   return last = std::max(seconds, last + 1e-6);
 }
 
+constexpr std::size_t kCommandBuffers = 64;
+
 /// Runs the next command of a queue. False if there is none, or it waits for an event.
 bool step(Queue& queue) {
   if (queue.committed.empty()) return false;
@@ -162,6 +164,9 @@ CommandBuffer::CommandBuffer(Queue* from) : Object(class_of("MTLCommandBuffer"))
 void define_commands() {
   class_of("MTLCommandQueue").method("commandBuffer", [](Queue* self, Selector) -> Object* {
     if (driver_knobs().out_of_command_buffers) return nullptr;
+    // A queue has so many, and blocks for another.
+    const std::lock_guard lock(work_mutex());
+    while (self->committed.size() >= kCommandBuffers && step(*self)) continue;
     return autorelease(new CommandBuffer(self));
   });
   class_of("MTLCommandBuffer")

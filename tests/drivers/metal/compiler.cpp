@@ -116,10 +116,13 @@ std::string callers(const std::string& source, std::map<std::string, Kernel>& ke
   return text;
 }
 
-/// Arrays in threadgroup memory are one for all threads of a block, of which one runs at a time.
-std::string with_shared_arrays(const std::string& source) {
+/// What a macro cannot say. Arrays in threadgroup memory are one for all threads of a block, of
+/// which one runs at a time; and the word is no macro in an attribute.
+std::string for_the_host(const std::string& source) {
   static const std::regex array(R"(\n(\s*)threadgroup (\w+ \w+\[\d+\];))");
-  return std::regex_replace(source, array, "\n$1static $2");
+  static const std::regex attribute(R"(\[\[threadgroup\()");
+  return std::regex_replace(std::regex_replace(source, array, "\n$1static $2"), attribute,
+                            "[[threadgroup_argument(");
 }
 
 std::vector<std::string> command(const CompilerOptions& options) {
@@ -139,7 +142,7 @@ std::vector<std::string> command(const CompilerOptions& options) {
       "-Wall",
       "-Wextra",
       "-Wno-unused",
-                                 "-Wno-unused-parameter",
+      "-Wno-unused-parameter",
       "-Wno-unknown-attributes",
       "-Wno-unknown-pragmas",
       "-Wno-pass-failed",
@@ -189,7 +192,7 @@ std::shared_ptr<const Library> compile(const std::string& source, const Compiler
                                        std::string& log) {
   auto library = std::make_shared<Library>();
   const std::string code =
-      with_shared_arrays(source) + "\n#line 1 \"caller\"\n" + callers(source, library->kernels);
+      for_the_host(source) + "\n#line 1 \"caller\"\n" + callers(source, library->kernels);
   const fs::path path = build(code, options, log);
   if (path.empty()) return nullptr;
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

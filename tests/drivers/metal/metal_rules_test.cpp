@@ -1,6 +1,7 @@
 // W36, W48, W52, W53 and W55 on the Metal backend, through its stand-in.
 // SPDX-License-Identifier: MIT
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -46,7 +47,8 @@ class MetalThatContracts : public Metal {};
 TEST_F(MetalSlots, W36_AGroupOverTheSlotsIsSplitIntoSeveralFusedGroups) {
   // Two vectors and a scalar take five slots, a member two more: four members in 31.
   std::vector<Floats> kernels;
-  for (int k = 0; k < 10; ++k) kernels.push_back(times("slots" + std::to_string(k), 1.5f + k));
+  for (int k = 0; k < 10; ++k)
+    kernels.push_back(times("slots" + std::to_string(k), 1.5f + static_cast<float>(k)));
   const Vector<float> x{std::span<const float>(telling_values(kCount))};
   std::vector<Vector<float>> fused, apart;
   for (auto* results : {&apart, &fused}) {
@@ -66,25 +68,27 @@ TEST_F(MetalSlots, W36_AGroupOverTheSlotsIsSplitIntoSeveralFusedGroups) {
 }
 
 TEST_F(MetalSlots, W36_OneKernelOverTheSlotsIsRefusedAtTheCall) {
-  const auto wide = [](auto... tail) {
+  const auto wide = []<class... Tail>(std::type_identity<Tail>...) {
     return kernel("wide", [](Span<float> a, Span<float> b, Span<float> c, Span<float> d,
                              Span<float> e, Span<float> f, Span<float> g, Span<float> h,
                              Span<float> i, Span<float> j, Span<float> k, Span<float> l,
-                             Span<float> m, Span<float> n, Span<float> o, decltype(tail)... rest) {
+                             Span<float> m, Span<float> n, Span<float> o, Tail... rest) {
       const auto at = global_thread_id();
       a[at] = b[at] + c[at] + d[at] + e[at] + f[at] + g[at] + h[at] + i[at] + j[at] + k[at] +
               l[at] + m[at] + n[at] + o[at];
       ((a[at] = a[at] + cast<float>(rest)), ...);
     });
   };
-  const auto fits = wide(Int(0));
-  std::vector<Vector<float>> v(15, Vector<float>(std::size_t{64}, 1.0f));
+  const std::type_identity<Int> one;
+  const auto fits = wide(one);
+  std::vector<Vector<float>> v;
+  for (int k = 0; k < 15; ++k) v.emplace_back(std::size_t{64}, 1.0f);
   device().launch(fits, over(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
                   v[11], v[12], v[13], v[14], 7);
   EXPECT_EQ(v[0][63], 21.0f);
   try {
-    device().launch(wide(Int(0), Int(0)), over(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7],
-                    v[8], v[9], v[10], v[11], v[12], v[13], v[14], 7, 8);
+    device().launch(wide(one, one), over(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8],
+                    v[9], v[10], v[11], v[12], v[13], v[14], 7, 8);
     FAIL() << "32 slots were accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::unsupported);
