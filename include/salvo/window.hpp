@@ -84,6 +84,9 @@ struct WindowStats {
   std::uint64_t epilogue_merges = 0;
   std::uint64_t fallbacks = 0;  // fused launches that failed and were issued singly
   std::uint64_t replays = 0;    // sequences of launches that came before, started as one
+  /// Launches held as those of an earlier window were, without analysis (W79): counted when they
+  /// are issued.
+  std::uint64_t repeated = 0;
   std::uint64_t fused_cache_hits = 0;
   std::uint64_t fused_cache_misses = 0;
   // What a kernel's first launch on a device costs and a repeat skips (W71):

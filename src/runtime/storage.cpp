@@ -14,6 +14,11 @@
 
 namespace salvo::runtime {
 
+std::uint64_t DeviceCopy::next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 Storage::Storage(std::size_t bytes, std::size_t align)
     : bytes_(bytes), align_(std::max<std::size_t>(align, 64)) {}
 
