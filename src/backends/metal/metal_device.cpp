@@ -29,6 +29,8 @@ constexpr UInt kPrivate = 2 << 4;  // the device's own
 /// A blit takes offsets and sizes that are multiples of this.
 constexpr std::size_t kBlitUnit = 4;
 constexpr std::size_t kThreadgroupUnit = 16;
+/// Room for an element of most types: Metal's validation asks for one.
+constexpr std::size_t kNothingBytes = 4096;
 /// Of a copy by bytes, in one dispatch.
 constexpr std::size_t kMostCopied = std::size_t{1} << 30;
 
@@ -54,7 +56,7 @@ MetalEvent& event_of(runtime::Event& event) noexcept {
 MetalDevice::MetalDevice(const Api& api, const DeviceFacts& facts)
     : api_(api),
       facts_(facts),
-      nothing_(new_buffer(kThreadgroupUnit, kPrivate)),
+      nothing_(new_buffer(kNothingBytes, kPrivate)),
       queue_(std::make_unique<MetalQueue>(api, new_queue())) {}
 
 // Memory.
