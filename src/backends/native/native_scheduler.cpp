@@ -7,7 +7,7 @@
 
 namespace salvo::backends::native {
 
-Scheduler::Scheduler() : library_(runtime::Library::open({"libgomp.so.1"})) {
+Scheduler::Scheduler(std::string_view library) : library_(runtime::Library::open({library})) {
   if (!library_) {
     reason_ = library_.reason();
     return;
