@@ -250,6 +250,21 @@ TEST(W52Backends, W52_HipAndMetalNeverNeedAGrant) {
   }
 }
 
+TEST(W55Options, W55_ACompilerThatRelaxesGetsNoEpiloguesAndTheWindowStaysOn) {
+  const FakeOptions options{
+      .backend = "Metal", .adjust = [](DeviceProperties& d) { d.exact_compiler_options = false; }};
+  expect_refused(across_the_seam(Contraction::fixed), Reason::inexact_compiler, options);
+  expect_refused(across_the_seam(Contraction::off), Reason::inexact_compiler, options);
+  FakeRuntime fake{options};
+  const auto multiply = times("multiply"), add = plus("add");
+  const Vector<float> x(std::size_t{kCount}, 1.0f);
+  Vector<float> y(std::size_t{kCount}), z(std::size_t{kCount});
+  fake.device().launch(multiply, over(kCount), x, y, kCount);
+  fake.device().launch(add, over(kCount), x, z, kCount);
+  fake.window().flush();
+  EXPECT_EQ(fake.control->launched().size(), 1U) << "side by side they are one launch";
+}
+
 TEST(W53Probe, W53_ADeviceThatDoesAsItIsToldIsSeenToDoSo) {
   FakeRuntime fake{FakeOptions{.adjust = [](DeviceProperties& d) { d.exact_arithmetic = false; }}};
   const FloatProbe probe = fake.device().float_probe();

@@ -73,8 +73,6 @@ inline constexpr int kReturnVerifierStatus = 2;  // LLVMReturnStatusAction
   X(TargetMachineEmitToMemoryBuffer,                                                               \
     LlvmBool (*)(LlvmMachine*, LlvmModule*, int, char**, LlvmBuffer**))                            \
   X(CreatePassBuilderOptions, LlvmPassOptions* (*)())                                              \
-  X(PassBuilderOptionsSetLoopVectorization, void (*)(LlvmPassOptions*, LlvmBool))                  \
-  X(PassBuilderOptionsSetSLPVectorization, void (*)(LlvmPassOptions*, LlvmBool))                   \
   X(DisposePassBuilderOptions, void (*)(LlvmPassOptions*))                                         \
   X(RunPasses, LlvmError* (*)(LlvmModule*, const char*, LlvmMachine*, LlvmPassOptions*))           \
   X(GetErrorMessage, char* (*)(LlvmError*))                                                        \

@@ -7,7 +7,7 @@
 
 namespace salvo::backends::native {
 
-Scheduler::Scheduler() : shared_object_(runtime::Library::open({"libgomp.so.1"})) {
+Scheduler::Scheduler(std::string_view library) : shared_object_(runtime::Library::open({library})) {
   if (!shared_object_) {
     reason_ = shared_object_.reason();
     return;
