@@ -10,6 +10,7 @@
 #include "codegen/llvm/emitter.hpp"
 #include "codegen/spirv/emitter.hpp"
 #include "passes/expand_math.hpp"
+#include "passes/expand_math_single.hpp"
 #include "unit/kernel_shapes.hpp"
 
 namespace salvo::conformance {
@@ -34,6 +35,9 @@ constexpr Exception kExceptions[] = {
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
     {"Vulkan", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Vulkan reaches host memory it did not allocate only by an extension few drivers have"},
+    {"Metal", "Metal 2", "Grids.FencesOrderNothingElse", "a fence is a word of Metal 3.2"},
+    {"Metal", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
+     "Metal takes memory it did not allocate by whole pages alone"},
     {"Native", "", "Streams.UserSourceRunsWithItsOwnArguments",
      "Native compiles traced kernels; what a user writes for the host needs no device"},
     {"Vulkan", "", "Streams.UserSourceRunsWithItsOwnArguments",
@@ -114,6 +118,18 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
+  if (subject.backend == "Metal") {
+    return {"MSL",
+            "#include <metal_stdlib>\n"
+            "using namespace metal;\n"
+            "kernel void scaled(device int* x [[buffer(0)]], constant float& scale [[buffer(1)]],\n"
+            "                   constant int& offset [[buffer(2)]],\n"
+            "                   uint i [[thread_position_in_grid]]) {\n"
+            "  x[i] = (int)(scale * i) + offset;\n"
+            "}\n",
+            "scaled",
+            {}};
+  }
   if (subject.backend == "CUDA/PTX") {
     return {"PTX",
             ".version 6.3\n.target sm_70\n.address_size 64\n"
@@ -152,6 +168,12 @@ double stated_ulps(const Subject& subject, Op function, ir::Scalar type) {
         subject.driver->properties().name.find("Oclgrind") != std::string::npos) {
       bound = std::max(bound, host->second);
     }
+  } else if (subject.backend == "Metal") {
+    // Those that MSL lacks are written out (passes/expand_math_single.hpp).
+    const double log = kOpenclUlps.at(Op::Log);
+    const bool written = function == Op::Cbrt || function == Op::Expm1 || function == Op::Log1p ||
+                         function == Op::Hypot;
+    bound = written ? passes::single_math_ulps(function, log) : kOpenclUlps.at(function);
   } else if (subject.backend == "CUDA/C") {
     bound = (wide ? kCudaDoubleUlps : kCudaSingleUlps).at(function);
   } else if (subject.backend == "CUDA/PTX") {

@@ -11,6 +11,7 @@
 #include "backends/hip/hip_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/level_zero/level_zero_backend.hpp"
+#include "backends/metal/metal_backend.hpp"
 #include "backends/native/native_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
@@ -39,6 +40,7 @@ struct Found {
     backends.push_back(backends::cuda::make_c_backend());
     backends.push_back(backends::hip::make_backend());
     backends.push_back(backends::level_zero::make_backend());
+    backends.push_back(backends::metal::make_backend());
     backends.push_back(backends::opencl::make_backend());
     backends.push_back(backends::vulkan::make_backend({.validation = test::vulkan_validation()}));
     backends.push_back(backends::native::make_backend(test::native_settings()));

@@ -42,6 +42,19 @@ TEST_F(VulkanRules, W74_ReadingSubmitsAndSeesEveryLaunch) {
   EXPECT_EQ(submissions(), before + 1);
 }
 
+TEST_F(VulkanRules, P9_TheDriversOwnFillIsOrderedWithLaunches) {
+  open(32);
+  if (!driver_) return;
+  const Buffer x = buffer();
+  zero(x);
+  launch(*first_, x);
+  backends::vulkan::fill_by_driver(*driver_, x, 4, 7, kCount * 4 - 8);
+  launch(*second_, x);
+  std::vector<std::int32_t> expected(kCount, 16);
+  expected.front() = expected.back() = 4;
+  EXPECT_EQ(read(x), expected);
+}
+
 TEST_F(VulkanRules, W74_ALaunchOfAnotherStreamSubmits) {
   open(32);
   if (!driver_) return;

@@ -21,7 +21,8 @@ namespace salvo::backends::vulkan {
 #define SALVO_VULKAN_DEVICE_FUNCTIONS(apply)                                                       \
   apply(AllocateCommandBuffers) apply(AllocateDescriptorSets) apply(AllocateMemory)                \
   apply(BeginCommandBuffer) apply(BindBufferMemory) apply(CmdBindDescriptorSets)                   \
-  apply(CmdBindPipeline) apply(CmdCopyBuffer) apply(CmdDispatch) apply(CmdPipelineBarrier)         \
+  apply(CmdBindPipeline) apply(CmdCopyBuffer) apply(CmdDispatch) apply(CmdFillBuffer)             \
+  apply(CmdPipelineBarrier)                                                                        \
   apply(CmdPushConstants) apply(CmdResetQueryPool) apply(CmdWriteTimestamp) apply(CreateBuffer)    \
   apply(CreateCommandPool) apply(CreateComputePipelines) apply(CreateDescriptorPool)               \
   apply(CreateDescriptorSetLayout) apply(CreateFence) apply(CreatePipelineCache)                   \
@@ -39,7 +40,7 @@ namespace salvo::backends::vulkan {
 
 /// What the loader library itself offers.
 struct Loader {
-  runtime::Library library;
+  runtime::Library shared_object;
   runtime::Function<PFN_vkGetInstanceProcAddr> GetInstanceProcAddr;
   runtime::Function<PFN_vkCreateInstance> CreateInstance;
   runtime::Function<PFN_vkEnumerateInstanceLayerProperties> EnumerateInstanceLayerProperties;

@@ -257,6 +257,10 @@ class VulkanDevice final : public runtime::DeviceDriver {
     recorder_.read(queue, allocation_of(to), to_offset, block_of(from), offset, bytes);
   }
 
+  void fill(Buffer to, std::size_t offset, std::uint32_t word, std::size_t bytes) {
+    recorder_.fill(queue_, block_of(to), offset, word, bytes);
+    messages_.check("fill");
+  }
   /// The driver's own word for what makes pipelines differ.
   std::string build_identity() const override {
     const auto& of = facts_.pipeline_cache;
@@ -437,6 +441,11 @@ Counters counters_of(const runtime::DeviceDriver& driver) {
 }
 std::uint64_t live_buffers_of(const runtime::DeviceDriver& driver) {
   return static_cast<const VulkanDevice&>(driver).live_buffers();
+}
+
+void fill_by_driver(runtime::DeviceDriver& driver, Buffer to, std::size_t offset,
+                    std::uint32_t word, std::size_t bytes) {
+  static_cast<VulkanDevice&>(driver).fill(to, offset, word, bytes);
 }
 
 }  // namespace salvo::backends::vulkan

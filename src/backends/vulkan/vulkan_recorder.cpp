@@ -422,6 +422,16 @@ void Recorder::copy(const runtime::Queue& stream, Block& to, std::uint64_t to_of
                to.offset + to_offset, bytes);
 }
 
+void Recorder::fill(const runtime::Queue& stream, Block& to, std::uint64_t offset,
+                    std::uint32_t word, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const std::lock_guard lock(mutex_);
+  open(stream);
+  if (barrier_due_ || hazards_.conflicts(to, offset, offset + bytes, true)) barrier();
+  use(to, offset, offset + bytes, true);
+  api_.CmdFillBuffer(open_->commands(), to.allocation->buffer, to.offset + offset, bytes, word);
+}
+
 void Recorder::write(const runtime::Queue& stream, Block& to, std::uint64_t offset,
                      const Allocation& from, std::uint64_t from_offset, std::uint64_t bytes) {
   if (bytes == 0) return;

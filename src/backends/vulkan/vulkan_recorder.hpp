@@ -47,6 +47,9 @@ class Recorder {
             std::uint64_t bytes);
   void copy(const runtime::Queue& stream, Block& to, std::uint64_t to_offset, Block& from,
             std::uint64_t from_offset, std::uint64_t bytes);
+  /// The driver's own fill: offset and bytes are multiples of 4.
+  void fill(const runtime::Queue& stream, Block& to, std::uint64_t offset, std::uint32_t word,
+            std::uint64_t bytes);
   /// Copies between a block and host memory of the backend's own, which stays untouched meanwhile.
   void write(const runtime::Queue& stream, Block& to, std::uint64_t offset, const Allocation& from,
              std::uint64_t from_offset, std::uint64_t bytes);
