@@ -427,8 +427,7 @@ void Recorder::fill(const runtime::Queue& stream, Block& to, std::uint64_t offse
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   open(stream);
-  if (barrier_due_ || hazards_.conflicts(to, offset, offset + bytes, true)) barrier();
-  use(to, offset, offset + bytes, true);
+  order_copy({{&to, offset, offset + bytes, true}});
   api_.CmdFillBuffer(open_->commands(), to.allocation->buffer, to.offset + offset, bytes, word);
 }
 
