@@ -106,8 +106,10 @@ TEST_F(VulkanRules, W74_FencesCountWhereThereIsNoTimeline) {
   EXPECT_EQ(api.WaitSemaphores.calls(), 0u);
   EXPECT_GT(api.WaitForFences.calls(), 0u);
   const std::uint64_t made = api.CreateFence.calls();
-  for (int i = 0; i < 20; ++i) launch(*first_, x);
-  driver_->finish(driver_->queue());
+  for (int i = 0; i < 20; ++i) {
+    launch(*first_, x);
+    driver_->finish(driver_->queue());
+  }
   EXPECT_EQ(api.CreateFence.calls(), made) << "fences are used again";
 }
 
