@@ -79,6 +79,7 @@ class Recorder {
   void drain() noexcept;
 
   Counters counters() const;
+  VkQueue native_queue() const noexcept { return queue_; }
 
  private:
   /// Something to free once a batch has completed. One of them is set.
