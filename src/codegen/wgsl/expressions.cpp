@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "codegen/c_family/expressions.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen::wgsl {
@@ -19,40 +20,6 @@ namespace {
 
 using ir::Op;
 using ir::Scalar;
-
-std::string_view symbol(Op op, Scalar operands) {
-  const bool is_bool = operands == Scalar::Bool;
-  switch (op) {
-    case Op::Add:
-      return "+";
-    case Op::Sub:
-      return "-";
-    case Op::Mul:
-      return "*";
-    case Op::Div:
-      return "/";
-    case Op::Rem:
-      return "%";
-    case Op::And:
-      return "&";
-    case Op::Or:
-      return "|";
-    case Op::Xor:
-      return is_bool ? "!=" : "^";
-    case Op::Eq:
-      return "==";
-    case Op::Ne:
-      return "!=";
-    case Op::Lt:
-      return "<";
-    case Op::Le:
-      return "<=";
-    case Op::Gt:
-      return ">";
-    default:
-      return ">=";
-  }
-}
 
 /// WGSL's name of a function; empty where a helper does it, or nothing.
 std::string_view builtin(Op op) {
@@ -123,7 +90,8 @@ class Expression {
   Scalar operand_type() const { return kernel_.node(node_.operands[0]).type; }
 
   std::string binary() const {
-    return fmt::format("{} {} {}", a(), symbol(node_.op, operand_type()), b());
+    const bool differs = node_.op == Op::Xor && node_.type == Scalar::Bool;
+    return fmt::format("{} {} {}", a(), differs ? "!=" : c_family::symbol(node_.op), b());
   }
   std::string call(std::string_view function) const {
     return fmt::format("{}({})", function, fmt::join(operands_, ", "));
