@@ -15,6 +15,9 @@
 namespace salvo::backends::cuda {
 namespace {
 
+using cuda_family::parameter_cost;
+using cuda_family::ParameterBlock;
+
 using ir::Op;
 using ir::Scalar;
 using test::Shapes;
