@@ -85,6 +85,8 @@ void LaunchWindow::judge_merge(const Candidate& candidate, const HeldLaunch& lau
   if (producer.prepared->device_contraction != candidate.prepared.device_contraction) {
     return refuse(Reason::contraction_differs);
   }
+  if (!candidate.device.properties().exact_compiler_options)
+    return refuse(Reason::inexact_compiler);
   // Before it is probed, a device counts as one that does as it is told; it is probed before the
   // first merge, and then this is asked again.
   if (candidate.prepared.device_contraction ||

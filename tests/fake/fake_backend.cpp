@@ -195,6 +195,7 @@ class FakeDevice final : public runtime::DeviceDriver {
   }
 
   const DeviceProperties& properties() const noexcept override { return properties_; }
+  bool works_on_host_memory() const noexcept override { return options_.in_place; }
 
   runtime::Buffer allocate(std::size_t bytes) override {
     note({Driver::allocate, "", {}, bytes});

@@ -104,6 +104,7 @@ struct FakeOptions {
   std::string backend = "HIP";
   std::uint32_t devices = 1;
   bool jit = true;
+  bool in_place = false;  // says that it works on host memory; for devices nothing is launched on
   /// Changes what the devices report.
   std::function<void(DeviceProperties&)> adjust{};
   /// Replaces the cost of parameters: by default 16 bytes and 2 slots a span, 8 and 1 a scalar.

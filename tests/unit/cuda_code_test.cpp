@@ -17,7 +17,6 @@ namespace {
 
 using cuda_family::parameter_cost;
 using cuda_family::ParameterBlock;
-
 using ir::Op;
 using ir::Scalar;
 using test::Shapes;
