@@ -13,42 +13,12 @@
 #include <fmt/ranges.h>
 
 #include "codegen/c_family/expressions.hpp"
-#include "salvo/error.hpp"
 
 namespace salvo::codegen::wgsl {
 namespace {
 
 using ir::Op;
 using ir::Scalar;
-
-/// WGSL's name of a function; empty where a helper does it, or nothing.
-std::string_view builtin(Op op) {
-  switch (op) {
-    case Op::Rsqrt:
-      return "inverseSqrt";
-    case Op::Sqrt:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tan:
-    case Op::Asin:
-    case Op::Acos:
-    case Op::Atan:
-    case Op::Atan2:
-    case Op::Sinh:
-    case Op::Cosh:
-    case Op::Tanh:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Log:
-    case Op::Log2:
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Trunc:
-      return ir::name(op);
-    default:
-      return {};
-  }
-}
 
 class Expression {
  public:
@@ -107,18 +77,11 @@ class Expression {
       case Op::Pow:
       case Op::Log10:
         return call(helpers_.math(node_.op));
+      case Op::Rsqrt:
+        return call("inverseSqrt");
       default:
-        break;
+        return call(ir::name(node_.op));
     }
-    const std::string_view name = builtin(node_.op);
-    if (name.empty()) {
-      throw Error(Error::Details{.code = Errc::unsupported,
-                                 .message = fmt::format("WGSL has no {}", ir::name(node_.op)),
-                                 .backend = "WebGPU",
-                                 .operation = "translate",
-                                 .kernel = kernel_.name});
-    }
-    return call(name);
   }
 
   std::string floating() {
