@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   fmt::print("{:<16} {:>10} {:>10} {:>10} {:>10} {:>12}   ms, median of {} processes\n", "device",
              "cold", "warm", "cold/warm", "Salvo warm", "cold/Salvo", kProcesses);
   for (const salvo::Device& device : salvo::Device::all()) {
-    if (!salvo::window::defers(device.backend())) continue;  // compiles nothing
+    if (device.backend() == "Interpreter") continue;  // compiles nothing
     const double cold = folders.measure(device.id(), false, false);
     const double warm = folders.measure(device.id(), true, true);
     const double salvo_warm = folders.measure(device.id(), true, false);

@@ -160,7 +160,7 @@ class Device {
  public:
   /// Every usable device of the default runtime, best first.
   static std::vector<Device> all();
-  /// The default device: SALVO_DEVICE if set, else the first of `all()`. Throws Errc::no_device.
+  /// SALVO_DEVICE if set, else a GPU, else Native, else another CPU. Throws Errc::no_device.
   static Device best();
   /// Devices of one backend; empty if it has none. Throws for an unknown backend name.
   static std::vector<Device> by_backend(std::string_view backend);

@@ -15,6 +15,7 @@
 #include "codegen/llvm/emitter.hpp"
 #include "codegen/ptx/emitter.hpp"
 #include "codegen/spirv/emitter.hpp"
+#include "codegen/wgsl/printer.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen {
@@ -50,6 +51,10 @@ std::string kernel_spirv_text(const ir::Kernel& kernel) {
   return spirv::disassemble(spirv::emit(kernel, options).words);
 }
 
+std::string wgsl_source(const ir::Kernel& kernel) {
+  return wgsl::print(kernel).code;
+}
+
 constexpr std::array kTargets{
     Target{"CUDA/PTX", ptx_source},
     Target{"CUDA/C", c_source<c_family::cuda_dialect>},
@@ -58,6 +63,7 @@ constexpr std::array kTargets{
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
     Target{"Vulkan", spirv_text},
     Target{"LevelZero", kernel_spirv_text},
+    Target{"WebGPU", wgsl_source},
     Target{"Native", llvm_source},
 };
 

@@ -11,6 +11,7 @@
 #include <ranges>
 
 #include "runtime/backend_names.hpp"
+#include "runtime/log.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::runtime {
@@ -31,6 +32,9 @@ std::vector<std::unique_ptr<DeviceDriver>> open(Backend& backend, BackendInfo& i
   }
   info.available = !drivers.empty();
   if (drivers.empty() && info.reason.empty()) info.reason = "no device";
+  if (drivers.empty() && is_logging()) {
+    log(LogLevel::note, fmt::format("{} is not available: {}", info.name, info.reason));
+  }
   return drivers;
 }
 
@@ -100,9 +104,12 @@ void Core::set_held_work(HeldWork* work) noexcept {
 std::shared_ptr<DeviceState> Core::best() const {
   if (!environment_.device.empty()) return get(environment_.device);
   if (devices_.empty()) throw Error(Errc::no_device, "no device was found; see `salvo info`");
-  // A real accelerator first, then the host's cores through a compiler, then whatever there is.
+  // An accelerator first, then the host's cores: those that work on its memory as it is before
+  // those that keep copies, and a compiler before an interpreter.
   const auto worth = [](const auto& device) {
-    return (device->properties().is_cpu ? 0 : 2) + (device->is_jit() ? 1 : 0);
+    if (!device->properties().is_cpu) return 3;
+    if (device->driver().works_on_host_memory()) return 2;
+    return device->is_jit() ? 1 : 0;
   };
   return *std::ranges::max_element(devices_, {}, worth);
 }

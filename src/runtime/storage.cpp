@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/storage.hpp"
 
+#include <sys/mman.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +21,27 @@ std::uint64_t DeviceCopy::next_serial() noexcept {
   return ++last;
 }
 
+namespace {
+
+/// Vectors from this size on ask for huge pages: a page table entry for each 4 KiB costs kernels
+/// that only stream through memory a good part of their time.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::size_t host_align(std::size_t bytes, std::size_t align) {
+  return std::max<std::size_t>(align, bytes >= 2 * kHugePage ? kHugePage : 64);
+}
+
+void ask_for_huge_pages([[maybe_unused]] std::byte* host, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  // Advice: a system that does not take it goes on with small pages.
+  if (bytes >= 2 * kHugePage) madvise(host, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace
+
 Storage::Storage(std::size_t bytes, std::size_t align)
-    : bytes_(bytes), align_(std::max<std::size_t>(align, 64)) {}
+    : bytes_(bytes), align_(host_align(bytes, align)) {}
 
 Storage::Storage(std::shared_ptr<DeviceState> device, Buffer foreign)
     : bytes_(foreign.bytes), align_(64), foreign_(true) {
@@ -76,6 +97,7 @@ std::byte* Storage::host_memory_locked() {
   std::byte* host = host_.load(std::memory_order_acquire);
   if (!host) {
     host = static_cast<std::byte*>(::operator new(bytes_, std::align_val_t(align_)));
+    ask_for_huge_pages(host, bytes_);
     std::memset(host, 0, bytes_);
     host_.store(host, std::memory_order_release);
   }

@@ -128,9 +128,15 @@ LaunchWindow::Outcome LaunchWindow::try_to_hold(const Call& call) {
   std::unique_ptr<HeldLaunch> launch = spare_launch(window);
   capture(call, *launch);
   launch->step = recorder.next();
-  recorder.meet(*launch);
+  bool begins_anew = recorder.meet(*launch);
+  if (begins_anew && window.groups.empty()) {
+    keep_repetition(window, {});
+    begins_anew = recorder.meet(*launch);
+  }
   Placed placed;
-  const Outcome outcome = place(call, launch, are_ready(call.arguments, call.device), placed);
+  const Outcome outcome = begins_anew
+                              ? Outcome::begin_anew
+                              : place(call, launch, are_ready(call.arguments, call.device), placed);
   if (outcome == Outcome::done) {
     recorder.add(call.kernel.serial, call.dims, placed.refused_epilogue, placed.refused_horizontal,
                  scopes().batched > 0);
@@ -215,6 +221,10 @@ void LaunchWindow::hold(const Call& call) {
         return;
       case Outcome::make_room:
         make_room(call.device);
+        break;
+      case Outcome::begin_anew:
+        issue(call.device);
+        if (hold_again(call.device, call.kernel, call.dims, call.arguments)) return;
         break;
       case Outcome::upload:
         bring_to_device(call.device, call.arguments);

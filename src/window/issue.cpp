@@ -5,7 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "fusion/horizontal.hpp"
+#include "runtime/log.hpp"
 #include "window/hazards.hpp"
 #include "window/launch_window.hpp"
 #include "window/launched.hpp"
@@ -38,6 +41,26 @@ Error current_failure() {
   }
 }
 
+namespace {
+
+void log_fallback(const runtime::DeviceState& device, const std::string& kernels,
+                  const Error& failure) {
+  if (!runtime::is_logging()) return;
+  runtime::log(LogLevel::warning,
+               fmt::format("{} is launched one by one on {}, because as one launch it failed: {}",
+                           kernels, device.id(), failure.what()));
+}
+
+std::string names_of(const Group& group) {
+  std::string names;
+  for (const auto& member : group.members) {
+    names += (names.empty() ? "" : "+") + member->kernel->kernel.name;
+  }
+  return names;
+}
+
+}  // namespace
+
 void LaunchWindow::throw_first(Failures failures) {
   if (failures.empty()) return;
   const Error first = failures.front();
@@ -67,7 +90,7 @@ void LaunchWindow::detach(runtime::DeviceState& device, std::size_t most) {
       window.groups.begin() + static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
   std::move(window.groups.begin(), end, std::back_inserter(window.issuing));
   window.groups.erase(window.groups.begin(), end);
-  if (ends) return keep_repetition(window);
+  if (ends) return keep_repetition(window, window.issuing);
   for (const auto& group : window.issuing) group->is_recorded = window.recorder.note_issued();
 }
 
@@ -115,7 +138,7 @@ void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
   std::size_t next = 0;
   while (next < window.issuing.size()) {
     std::size_t end = window.issuing.size();
-    if (shortest > 0) {
+    if (shortest > 0 && end - next >= shortest) {
       const std::size_t ready = describe(device, next);
       if (ready >= shortest && replay(device, next, ready)) {
         next += ready;
@@ -255,6 +278,7 @@ void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch
     if (failure.details().may_have_started) return note_failed(device, launch, failure, failures);
     Counters::raise(counters_.fallbacks);
     counters_.refuse(Reason::build_failed);
+    log_fallback(device, launch.kernel->kernel.name, failure);
     if (explain_.listening()) {
       explain_.say({Decision::Kind::epilogue, false, Reason::build_failed,
                     launch.kernel->kernel.name, device.id(), failure.what()});
@@ -384,11 +408,8 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
   const auto decline = [&](Reason reason, std::string words) {
     counters_.refuse(reason);
     if (!explain_.listening()) return false;
-    std::string names;
-    for (const auto& member : group.members) {
-      names += (names.empty() ? "" : "+") + member->kernel->kernel.name;
-    }
-    explain_.say({Decision::Kind::horizontal, false, reason, names, device.id(), std::move(words)});
+    explain_.say({Decision::Kind::horizontal, false, reason, names_of(group), device.id(),
+                  std::move(words)});
     return false;
   };
   if (settings_.planner() == Planner::profit) {
@@ -434,6 +455,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
       return true;
     }
     Counters::raise(counters_.fallbacks);
+    log_fallback(device, names_of(group), failure);
     return decline(Reason::build_failed, failure.what());
   }
   for (const auto& member : group.members) {

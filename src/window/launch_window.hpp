@@ -202,7 +202,7 @@ class LaunchWindow final : public runtime::HeldWork {
                       const runtime::StreamState* stream) const noexcept;
 
   // Holding (hold.cpp).
-  enum class Outcome : std::uint8_t { done, make_room, upload, probe, too_late };
+  enum class Outcome : std::uint8_t { done, make_room, begin_anew, upload, probe, too_late };
   void hold(const Call& call);
   /// Issues the oldest group.
   void make_room(runtime::DeviceState& device);
@@ -297,8 +297,8 @@ class LaunchWindow final : public runtime::HeldWork {
                               const runtime::DeviceState& device) const noexcept;
   /// What is held repeats no window from here on: it is placed as usual. The window lock is held.
   void end_repetition(runtime::DeviceState& device, DeviceWindow& window);
-  /// Keeps a window that has ended, of which `window.issuing` is the rest. The window lock is held.
-  void keep_repetition(DeviceWindow& window);
+  /// Keeps a window that has ended, of which `rest` is yet to be issued. The window lock is held.
+  void keep_repetition(DeviceWindow& window, std::span<const std::unique_ptr<Group>> rest);
   /// A group that was issued goes where it belongs. The window lock is held.
   static void put_back(DeviceWindow& window, std::unique_ptr<Group> group);
   /// Destroys repetitions that were given up.

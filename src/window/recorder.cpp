@@ -10,6 +10,8 @@ namespace {
 /// Longer windows are not written down: their groups would be kept until they end.
 constexpr std::size_t kMostSteps = 4096;
 constexpr std::uint32_t kMostPaused = 1024;
+/// Before a window that goes on is ended where it began.
+constexpr std::uint32_t kIssuedAtLeast = 8;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
   return (hash ^ value) * 0x9E3779B97F4A7C15ULL;
@@ -26,12 +28,18 @@ void Recorder::reserve() {
   }
 }
 
-void Recorder::meet(const HeldLaunch& launch) noexcept {
-  if (open_) return;
-  first_ = mixed(launch.kernel->serial, launch.shape.grid[0]);
-  for (const Access& access : launch.accesses) {
-    first_ = mixed(first_, reinterpret_cast<std::uintptr_t>(access.storage));
+bool Recorder::meet(const HeldLaunch& launch) noexcept {
+  if (open_ && (issued_count_ < kIssuedAtLeast || launch.kernel->serial != first_kernel_)) {
+    return false;
   }
+  std::uint64_t met = mixed(launch.kernel->serial, launch.shape.grid[0]);
+  for (const Access& access : launch.accesses) {
+    met = mixed(met, reinterpret_cast<std::uintptr_t>(access.storage));
+  }
+  if (open_) return met == first_;
+  first_kernel_ = launch.kernel->serial;
+  first_ = met;
+  return false;
 }
 
 bool Recorder::begins_as_before() noexcept {
@@ -63,7 +71,7 @@ void Recorder::add(std::uint64_t kernel_serial, const Dims& dims, Reason refused
 }
 
 bool Recorder::note_issued() noexcept {
-  if (on_) ++issued_count_;
+  ++issued_count_;
   return on_;
 }
 

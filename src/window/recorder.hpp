@@ -24,13 +24,14 @@ class Recorder {
   void reserve();
   /// The step that is added next.
   std::uint32_t next() const noexcept { return static_cast<std::uint32_t>(steps_.size()); }
-  /// A launch is about to be placed; it may be a window's first.
-  void meet(const HeldLaunch& launch) noexcept;
+  /// A launch is about to be placed; it may be a window's first. True if it was this one's first
+  /// too, and enough was issued to make room since: a program that never observes the device has no
+  /// other end of a window, and little is lost by issuing the rest now.
+  bool meet(const HeldLaunch& launch) noexcept;
   /// The launch that was met is placed.
   void add(std::uint64_t kernel_serial, const Dims& dims, Reason refused_epilogue,
            Reason refused_horizontal, bool batched) noexcept;
-  /// A group has been taken out to make room; true if it is to be given to `keep` when it was
-  /// issued.
+  /// A group has been taken out to make room; true if it is to be given to `keep` once issued.
   bool note_issued() noexcept;
   bool is_on() const noexcept { return on_; }
   void keep(std::unique_ptr<Group> group) { issued_.push_back(std::move(group)); }
@@ -55,7 +56,7 @@ class Recorder {
   std::uint32_t issued_count_ = 0;
   bool open_ = false;  // a window has begun
   bool on_ = false;    // and is being written down
-  std::uint64_t first_ = 0;
+  std::uint64_t first_kernel_ = 0, first_ = 0;
   std::array<std::uint64_t, 8> firsts_{};  // of windows that came before
   std::size_t oldest_ = 0;
   std::uint32_t pause_ = 0, paused_ = 0;  // windows to leave out, and left out so far

@@ -24,7 +24,8 @@ Repetition* LaunchWindow::find_repetition(const DeviceWindow& window, const Kern
     return one.matches(kernel, dims, arguments, device, scopes().batched > 0);
   };
   if (Repetition* one = window.repeated) {
-    return !one->abandoned() && !one->is_complete() && goes_on(*one) ? one : nullptr;
+    const bool may = !one->abandoned() && (!one->is_complete() || one->rolls());
+    return may && goes_on(*one) ? one : nullptr;
   }
   if (!window.groups.empty()) return nullptr;
   for (const auto& one : window.repetitions) {
@@ -42,30 +43,38 @@ bool LaunchWindow::hold_again(runtime::DeviceState& device, KernelRecord& kernel
     return false;
   }
   for (;;) {
+    bool ends = false;  // and begins again
     {
       const std::lock_guard lock(window.lock);
       Repetition* const repeated = find_repetition(window, kernel, dims, arguments, device);
       if (!repeated) return false;
-      const Step& step = repeated->step();
-      if (repeated->issued() >= step.issued_before) {
+      ends = repeated->is_complete();
+      if (!ends && repeated->issued() >= repeated->step().issued_before) {
+        const Step& step = repeated->step();
         Group& group = repeated->group(step.group);
         const std::uint64_t sequence = step.opens_group ? window.last_sequence + 1 : group.sequence;
-        keep(window, kernel, *step.launch->prepared, sequence);
-        if (step.merged) keep(window, *step.merged->kernel, *step.merged->prepared, sequence);
+        keep(window, kernel, *step.prepared, sequence);
+        if (step.merged &&
+            !(step.merged_prepared->is_kept && step.merged_prepared->last_held == sequence)) {
+          keep(window, *step.merged->kernel, *step.merged_prepared, sequence);
+        }
         // From here on nothing throws.
         if (step.opens_group) {
           group.sequence = window.last_sequence = sequence;
           window.unissued.fetch_add(1, std::memory_order_relaxed);
         }
         window.repeated = repeated;
-        Counters::raise(counters_.submitted);
         if (step.refused_epilogue != Reason::none) counters_.refuse(step.refused_epilogue);
         if (step.refused_horizontal != Reason::none) counters_.refuse(step.refused_horizontal);
         repeated->take(dims, arguments);
         return true;
       }
     }
-    make_room(device);
+    if (ends) {
+      issue(device);
+    } else {
+      make_room(device);
+    }
   }
 }
 
@@ -94,13 +103,14 @@ void LaunchWindow::end_repetition(runtime::DeviceState& device, DeviceWindow& wi
   window.unissued.fetch_sub(std::exchange(window.unplaced_groups, 0), std::memory_order_relaxed);
 }
 
-void LaunchWindow::keep_repetition(DeviceWindow& window) {
+void LaunchWindow::keep_repetition(DeviceWindow& window,
+                                   std::span<const std::unique_ptr<Group>> rest) {
   if (!window.recorder.end()) {
     for (auto& group : window.recorder.take_issued()) put_back(window, std::move(group));
     return;
   }
   std::unique_ptr<Repetition> made =
-      Repetition::of(window.recorder.take_steps(), window.recorder.take_issued(), window.issuing);
+      Repetition::of(window.recorder.take_steps(), window.recorder.take_issued(), rest);
   if (!made) return;
   if (window.repetitions.size() >= kMostRepetitions) {
     window.repetitions.front()->abandon();  // the oldest

@@ -22,6 +22,11 @@ bool same_dims(const Dims& a, const Dims& b) noexcept {
          a.block_size() == b.block_size();
 }
 
+bool same_place(const std::source_location& a, const std::source_location& b) noexcept {
+  return a.line() == b.line() && a.column() == b.column() && a.file_name() == b.file_name() &&
+         a.function_name() == b.function_name();
+}
+
 std::uint64_t bits_of(const LiveValue& live) noexcept {
   std::uint64_t bits = 0;
   std::memcpy(&bits, live.host, ir::size_of(live.type));
@@ -67,6 +72,10 @@ std::unique_ptr<Repetition> Repetition::of(std::vector<Step> steps,
     step.opens_group = step.group == opened;
     opened += step.opens_group ? 1 : 0;
     const HeldLaunch& launch = *step.launch;
+    step.kernel = launch.kernel;
+    step.prepared = launch.prepared;
+    step.merged_prepared = step.merged ? step.merged->prepared : nullptr;
+    step.fixed_values = launch.fixed_values;
     step.first_binding = static_cast<std::uint32_t>(made->bindings_.size());
     step.bindings =
         static_cast<std::uint32_t>(launch.arguments.size() - launch.kernel->live.size());
@@ -74,7 +83,8 @@ std::unique_ptr<Repetition> Repetition::of(std::vector<Step> steps,
       Binding& binding = made->bindings_.emplace_back();
       binding.is_span = launch.kernel->parameters[p].is_span;
       binding.byte_offset = launch.arguments[p].byte_offset;
-      binding.length = launch.arguments[p].length;
+      binding.length_or_bits =
+          binding.is_span ? launch.arguments[p].length : launch.arguments[p].bits;
     }
     for (const Access& access : launch.accesses) {
       Binding& binding = made->bindings_[step.first_binding + access.parameter];
@@ -100,62 +110,65 @@ std::unique_ptr<Repetition> Repetition::of(std::vector<Step> steps,
 bool Repetition::matches(const KernelRecord& kernel, const Dims& dims,
                          std::span<const detail::CallArgument> arguments,
                          const runtime::DeviceState& device, bool batched) const noexcept {
-  const Step& step = steps_[next_];
-  const HeldLaunch& launch = *step.launch;
+  const Step& step = steps_[is_complete() ? 0 : next_];
   // The kernel of the launch may be gone, and another one in its place.
-  if (launch.kernel != &kernel || step.kernel_serial != kernel.serial || step.batched != batched ||
+  if (step.kernel != &kernel || step.kernel_serial != kernel.serial || step.batched != batched ||
       step.bindings != arguments.size() || !same_dims(step.dims, dims)) {
     return false;
   }
-  const auto is_fixed = [&](std::size_t p) { return (launch.fixed_values & value_bit(p)) != 0; };
-  for (std::size_t p = 0; p < arguments.size(); ++p) {
+  const auto is_fixed = [&](std::size_t p) { return (step.fixed_values & value_bit(p)) != 0; };
+  const Binding* bound = &bindings_[step.first_binding];
+  for (std::size_t p = 0; p < arguments.size(); ++p, ++bound) {
     const detail::CallArgument& given = arguments[p];
-    const Binding& bound = bindings_[step.first_binding + p];
-    if (!bound.is_span) {
-      if (is_fixed(p) && launch.arguments[p].bits != given.bits) return false;
+    if (!bound->is_span) {
+      if (is_fixed(p) && bound->length_or_bits != given.bits) return false;
       continue;
     }
-    if (given.storage != bound.storage || given.byte_offset != bound.byte_offset ||
-        given.length != bound.length || given.overwritten != bound.overwritten) {
+    if (given.storage != bound->storage || given.byte_offset != bound->byte_offset ||
+        given.length != bound->length_or_bits || given.overwritten != bound->overwritten) {
       return false;
     }
     if (!given.storage) continue;
     // What was bound may be gone too: only what the call gives is looked into.
-    if (given.storage->copy_on(device) != bound.copy || !bound.copy ||
-        bound.copy->serial != bound.copy_serial || given.storage->escaped() ||
+    if (given.storage->copy_on(device) != bound->copy || !bound->copy ||
+        bound->copy->serial != bound->copy_serial || given.storage->escaped() ||
         !is_ready(given, device)) {
       return false;
     }
   }
   for (std::size_t i = 0; i < kernel.live.size(); ++i) {
     const std::size_t p = arguments.size() + i;
-    if (is_fixed(p) && launch.arguments[p].bits != bits_of(kernel.live[i])) return false;
+    if (is_fixed(p) && step.launch->arguments[p].bits != bits_of(kernel.live[i])) return false;
   }
   return true;
 }
 
 void Repetition::take(const Dims& dims, std::span<const detail::CallArgument> arguments) noexcept {
-  const Step& step = steps_[next_++];
+  Step& step = steps_[next_++];
   if (step.opens_group) ++opened_;
-  HeldLaunch& launch = *step.launch;
-  launch.where = dims.where();
-  if (step.merged && step.base == 0) step.merged->where = launch.where;
+  if (!same_place(step.dims.where(), dims.where())) {
+    step.dims = dims;
+    step.launch->where = dims.where();
+    if (step.merged && step.base == 0) step.merged->where = dims.where();
+  }
   const std::uint64_t sequence = groups_[step.group]->sequence;
   const auto set = [&](std::size_t p, std::uint64_t bits) {
-    launch.arguments[p].bits = bits;
+    step.launch->arguments[p].bits = bits;
     if (step.merged) step.merged->arguments[step.base + p].bits = bits;
   };
-  for (std::size_t p = 0; p < arguments.size(); ++p) {
-    const Binding& bound = bindings_[step.first_binding + p];
-    if (!bound.is_span) {
+  Binding* bound = &bindings_[step.first_binding];
+  for (std::size_t p = 0; p < arguments.size(); ++p, ++bound) {
+    if (!bound->is_span) {
+      if (bound->length_or_bits == arguments[p].bits) continue;
+      bound->length_or_bits = arguments[p].bits;
       set(p, arguments[p].bits);
       continue;
     }
-    if (!bound.copy) continue;
-    bound.copy->last_bound = std::max(bound.copy->last_bound, sequence);
-    if (bound.writes) arguments[p].storage->mark_device_newer();
+    if (!bound->copy) continue;
+    bound->copy->last_bound = std::max(bound->copy->last_bound, sequence);
+    if (bound->writes) arguments[p].storage->mark_device_newer();
   }
-  const auto& live = launch.kernel->live;
+  const auto& live = step.kernel->live;
   for (std::size_t i = 0; i < live.size(); ++i) set(arguments.size() + i, bits_of(live[i]));
 }
 

@@ -21,31 +21,37 @@
 
 namespace salvo::window {
 
-/// One launch call of a recorded window.
-struct Step {
+/// One launch call of a recorded window. What is read when it comes again lies in few cache lines:
+/// in a program that does other things between its windows, each is a miss.
+struct alignas(64) Step {
   // As it was held:
-  Dims dims;
+  std::uint64_t kernel_serial = 0;
+  std::uint32_t issued_before = 0;           // groups of the window issued to make room
   Reason refused_epilogue = Reason::none;    // why it did not merge with what it reads from
   Reason refused_horizontal = Reason::none;  // why it joined no group
   bool batched = false;                      // within window::Batch: no room was made for it
-  std::uint32_t issued_before = 0;           // groups of the window issued to make room
-  std::uint64_t kernel_serial = 0;
   // Filled in when the window has ended:
+  bool opens_group = false;
+  std::uint32_t group = 0;
+  std::uint32_t first_binding = 0;
+  std::uint32_t bindings = 0;
+  std::uint32_t base = 0;  // of its arguments in those of `merged`
+  const KernelRecord* kernel = nullptr;
+  Prepared* prepared = nullptr;
   HeldLaunch* launch = nullptr;  // in its group, or part of a merged launch there
   HeldLaunch* merged = nullptr;  // that one
-  std::uint32_t base = 0;        // of its arguments in those of `merged`
-  std::uint32_t group = 0;
-  bool opens_group = false;
-  std::uint32_t first_binding = 0, bindings = 0;
+  Prepared* merged_prepared = nullptr;
+  std::uint64_t fixed_values = 0;  // HeldLaunch::fixed_values
+  Dims dims;
 };
 
-/// A declared parameter as it was bound. A scalar has only bits.
+/// A declared parameter as it was bound.
 struct Binding {
-  const runtime::Storage* storage = nullptr;
+  const runtime::Storage* storage = nullptr;  // span; null for an empty vector
   runtime::DeviceCopy* copy = nullptr;
   std::uint64_t copy_serial = 0;
   std::uint64_t byte_offset = 0;
-  std::uint64_t length = 0;
+  std::uint64_t length_or_bits = 0;  // of a scalar its bits, as they were last
   bool is_span = false;
   bool writes = false;
   bool overwritten = false;
@@ -61,8 +67,8 @@ class Repetition {
                                         std::vector<std::unique_ptr<Group>> first,
                                         std::span<const std::unique_ptr<Group>> rest);
 
-  /// Whether a call is the next step, for which room has been made. Its vectors are current on the
-  /// device. Reads scalars that are live in the program.
+  /// Whether a call is the next step, and its vectors are current on the device. Reads scalars that
+  /// are live in the program. When the window is complete, the next step is the first.
   bool matches(const KernelRecord& kernel, const Dims& dims,
                std::span<const detail::CallArgument> arguments, const runtime::DeviceState& device,
                bool batched) const noexcept;
@@ -70,6 +76,8 @@ class Repetition {
   /// bound by its group.
   void take(const Dims& dims, std::span<const detail::CallArgument> arguments) noexcept;
 
+  /// Whether groups were issued to make room: such a window may go on as it began.
+  bool rolls() const noexcept { return steps_.back().issued_before > 0; }
   std::size_t launches() const noexcept { return steps_.size(); }
   bool is_complete() const noexcept { return next_ == steps_.size(); }
   const Step& step() const noexcept { return steps_[next_]; }

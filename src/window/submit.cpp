@@ -187,7 +187,10 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
   throw_pending();
   const std::string& name = kernel->kernel.name;
   try {
-    if (!stream && hold_again(device, *kernel, dims, arguments)) return;
+    if (!stream && hold_again(device, *kernel, dims, arguments)) {
+      Counters::raise(counters_.submitted);
+      return;
+    }
   } catch (...) {
     Counters::raise(counters_.submitted);
     Counters::raise(counters_.failed);

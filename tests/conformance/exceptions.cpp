@@ -153,8 +153,10 @@ runtime::UserSource user_source(const Subject& subject) {
 }
 
 double stated_ulps(const Subject& subject, Op function, ir::Scalar type) {
-  // Computed in F64 and rounded once (passes/expand_math_plain.hpp).
-  if (subject.backend == "Vulkan" && type == ir::Scalar::F32) return 1;
+  // On F32 computed in F64 and rounded once (passes/expand_math_plain.hpp).
+  if (subject.backend == "Vulkan") {
+    return type == ir::Scalar::F32 ? 1 : passes::math_ulps(function, type);
+  }
   const bool wide = type == ir::Scalar::F64;
   double bound = 0;
   if (subject.backend == "OpenCL" || subject.backend == "LevelZero" || subject.backend == "HIP") {
@@ -189,11 +191,6 @@ double ulp_bound(const Subject& subject, Op function, ir::Scalar type) {
   if (type != ir::Scalar::F64) return bound;
   const auto host = kHostUlps.find(function);
   return bound + (host == kHostUlps.end() ? 1 : host->second);
-}
-
-bool refuses(const Subject& subject, Op, ir::Scalar type) {
-  // GLSL.std.450 has these functions for F32 only, and nothing wider to compute them in.
-  return subject.backend == "Vulkan" && type == ir::Scalar::F64;
 }
 
 }  // namespace salvo::conformance

@@ -76,6 +76,22 @@ TEST(R2Devices, R2_TheyAreFoundByBackendAndId) {
   EXPECT_EQ(caught([&] { fake.runtime.by_backend("Abacus"); }).code(), Errc::invalid_argument);
 }
 
+TEST(R2Devices, R2_TheDefaultIsAGpuThenNativeThenAnotherCpuDevice) {
+  const auto cpu = [](DeviceProperties& is) { is.is_cpu = true; };
+  std::vector<FakeOptions> all(4);
+  all[0] = {.backend = "OpenCL", .adjust = cpu};
+  all[1] = {.backend = "Native", .jit = false, .in_place = true, .adjust = cpu};
+  all[2] = {.backend = "Interpreter", .jit = false, .adjust = cpu};
+  all[3].backend = "Vulkan";
+  EXPECT_EQ(FakeRuntime(all).runtime.best().backend(), "Vulkan");
+  all.pop_back();
+  EXPECT_EQ(FakeRuntime(all).runtime.best().backend(), "Native");
+  all.erase(all.begin() + 1);
+  EXPECT_EQ(FakeRuntime(all).runtime.best().backend(), "OpenCL");
+  all.erase(all.begin());
+  EXPECT_EQ(FakeRuntime(all).runtime.best().backend(), "Interpreter");
+}
+
 TEST(R2Devices, R2_TheEnvironmentChoosesTheDefault) {
   FakeRuntime fake(three_backends(), lookup({{"SALVO_DEVICE", "OpenCL:1"}}));
   EXPECT_EQ(fake.runtime.best().id(), "OpenCL:1");

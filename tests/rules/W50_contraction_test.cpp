@@ -226,8 +226,11 @@ TEST_F(W52Grants, W32_HorizontalGroupsInModeDeviceNeedTheGrantsToo) {
   };
   EXPECT_EQ(both(), 2U);
   policy.grant("multiply", Deviation::cross_kernel_contraction, "yes");
+  EXPECT_EQ(both(), 2U) << "the launch that joins has none";
   policy.grant("add", Deviation::cross_kernel_contraction, "yes");
   EXPECT_EQ(both(), 1U);
+  policy.revoke("multiply", Deviation::cross_kernel_contraction);
+  EXPECT_EQ(both(), 2U) << "the one that is held has none";
 }
 
 TEST_F(W52Grants, W23_AGrantIssuesWhatIsHeldFirst) {

@@ -278,6 +278,22 @@ TEST_F(W79Repetition, W79_RoomIsMadeAsBefore) {
   EXPECT_EQ(repeated(), 4U * 20U);
 }
 
+TEST_F(W79Repetition, W79_AProgramThatNeverObservesRepeatsToo) {
+  fake.window().set_limits(2, 2);
+  const auto program = [&] {
+    for (int turn = 0; turn < 60; ++turn) {
+      for (const auto& launch : window(0.5f)) launch();
+    }
+  };
+  const auto wanted = expected(program);
+  fake.window().reset_stats();
+  program();
+  const WindowStats stats = fake.window().stats();
+  EXPECT_EQ(stats.submitted, 300U);
+  EXPECT_GT(stats.repeated, 200U);
+  EXPECT_EQ(all(), wanted);
+}
+
 TEST_F(W79Repetition, W79_AScalarThatAProofRestsOnMustBeTheSame) {
   // The producer stores elements below its scalar; only with the whole vector does what reads all
   // of it merge.

@@ -73,8 +73,6 @@ inline constexpr int kReturnVerifierStatus = 2;  // LLVMReturnStatusAction
   X(TargetMachineEmitToMemoryBuffer,                                                               \
     LlvmBool (*)(LlvmMachine*, LlvmModule*, int, char**, LlvmBuffer**))                            \
   X(CreatePassBuilderOptions, LlvmPassOptions* (*)())                                              \
-  X(PassBuilderOptionsSetLoopVectorization, void (*)(LlvmPassOptions*, LlvmBool))                  \
-  X(PassBuilderOptionsSetSLPVectorization, void (*)(LlvmPassOptions*, LlvmBool))                   \
   X(DisposePassBuilderOptions, void (*)(LlvmPassOptions*))                                         \
   X(RunPasses, LlvmError* (*)(LlvmModule*, const char*, LlvmMachine*, LlvmPassOptions*))           \
   X(GetErrorMessage, char* (*)(LlvmError*))                                                        \
@@ -113,7 +111,7 @@ struct Api {
   SALVO_LLVM_FUNCTIONS(SALVO_LLVM_MEMBER)
 #undef SALVO_LLVM_MEMBER
 
-  runtime::Library library;
+  runtime::Library shared_object;
   unsigned version = 0;  // 14 ...
   std::string build;     // which library of that version: its file's name and size
   std::string reason;    // why there is none; empty: there is

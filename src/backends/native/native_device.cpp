@@ -14,7 +14,6 @@
 
 #include "backends/native/native_error.hpp"
 #include "ir/verify.hpp"
-#include "passes/access.hpp"
 
 namespace salvo::backends::native {
 
@@ -66,6 +65,7 @@ codegen::llvm::EmitOptions emit_options(const Api& api, const Processor& process
   options.lanes = processor.lanes;
   options.typed_pointers = api.version < 15;
   options.fma = processor.fma;
+  options.half = processor.half;
   options.bounds_checks = settings.bounds_checks;
   options.line_tables = settings.symbols;
   return options;
@@ -106,21 +106,8 @@ void NativeDevice::release(Buffer buffer) noexcept {
 
 // Code.
 
-void NativeDevice::require_features(const ir::Kernel& kernel) const {
-  const passes::Summary needs = passes::summarize(kernel);
-  if (!needs.needs_fp16 || properties_.fp16_storage) return;
-  Error::Details details;
-  details.code = Errc::unsupported;
-  details.backend = kName;
-  details.operation = "translate";
-  details.kernel = kernel.name;
-  details.message = "f16 is needed, and this processor has no instructions that convert it";
-  throw Error(std::move(details));
-}
-
 runtime::Program NativeDevice::translate(const ir::Kernel& kernel,
                                          const runtime::TranslateOptions&) const {
-  require_features(kernel);
   try {
     auto [entry, code] = codegen::llvm::emit(codegen::llvm::lower(kernel, emit_), emit_);
     return {std::move(entry), std::move(code), {}, kernel.name};

@@ -23,6 +23,7 @@ class NativeDevice final : public runtime::DeviceDriver {
   NativeDevice(const Api& api, const Settings& settings);
 
   const DeviceProperties& properties() const noexcept override { return properties_; }
+  const Scheduler& scheduler() const noexcept { return scheduler_; }
 
   runtime::Buffer allocate(std::size_t bytes) override;
   void release(runtime::Buffer buffer) noexcept override;
@@ -72,7 +73,6 @@ class NativeDevice final : public runtime::DeviceDriver {
  private:
   class HostQueue final : public runtime::Queue {};
 
-  void require_features(const ir::Kernel& kernel) const;
   void fill_record(const NativeExecutable& code, const runtime::LaunchShape& shape,
                    std::span<const runtime::Argument> arguments, codegen::llvm::LaunchFault* fault);
   void run_blocks(const NativeExecutable& code, const runtime::LaunchShape& shape);

@@ -79,7 +79,7 @@ DeviceProperties device_properties(const Api& api, const Processor& processor,
   properties.compute_units = scheduler.threads();
   properties.warp_size = processor.lanes;
   properties.fp64 = true;
-  properties.fp16_storage = processor.half;
+  properties.fp16_storage = true;
   properties.atomics_i64 = true;
   properties.atomics_f32 = true;
   properties.atomics_f64 = true;

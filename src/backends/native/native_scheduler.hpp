@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "runtime/library.hpp"
 
@@ -16,12 +17,14 @@ namespace salvo::backends::native {
 /// thread that makes it.
 class Scheduler {
  public:
-  Scheduler();
+  explicit Scheduler(std::string_view library = "libgomp.so.1");
 
   /// How many threads a launch may run on: 1 without the runtime.
   unsigned threads() const noexcept { return threads_; }
   /// Why it is one thread only; empty otherwise.
   const std::string& reason() const noexcept { return reason_; }
+  /// How often work was shared so far.
+  std::uint64_t calls() const noexcept { return parallel_.calls(); }
 
   /// `work(worker, first, last)` runs items of [0, count); the calls cover all of them, on several
   /// threads at once, and have returned when this does. `worker` is below `threads` and differs
@@ -51,7 +54,7 @@ class Scheduler {
   void run(Call& call) const;
   static void take(void* call);
 
-  runtime::Library library_;
+  runtime::Library shared_object_;
   runtime::Function<void (*)(void (*)(void*), void*, unsigned, unsigned)> parallel_;
   unsigned threads_ = 1;
   std::string reason_;

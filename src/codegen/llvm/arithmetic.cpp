@@ -14,10 +14,6 @@ using ir::Scalar;
 
 namespace {
 
-Scalar bits_of(Scalar type) {
-  return ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32;
-}
-
 const char* predicate(Op op, Scalar type) {
   const bool floats = ir::is_float(type);
   const bool sign = ir::is_signed(type);
@@ -39,8 +35,8 @@ const char* predicate(Op op, Scalar type) {
 
 }  // namespace
 
-std::string_view Arithmetic::storage_type(Scalar element) {
-  return element == Scalar::Bool ? "i8" : Writer::scalar(element);
+Scalar Arithmetic::bits_type(Scalar float_type) {
+  return ir::size_of(float_type) == 8 ? Scalar::U64 : Scalar::U32;
 }
 
 Text Arithmetic::intrinsic(const char* name, Scalar type, std::span<const Text> operands,
@@ -79,8 +75,8 @@ Text Arithmetic::convert(const char* instruction, std::string_view from, const T
 }
 
 Text Arithmetic::bits(Scalar float_type, const Text& value, unsigned n) {
-  return convert("bitcast", Writer::scalar(float_type), value, Writer::scalar(bits_of(float_type)),
-                 n);
+  return convert("bitcast", Writer::scalar(float_type), value,
+                 Writer::scalar(bits_type(float_type)), n);
 }
 
 // IEEE's minNum and maxNum with -0 below +0, which no one instruction promises.
@@ -93,7 +89,7 @@ Text Arithmetic::lesser(bool max, Scalar type, const Text& a, const Text& b, uns
   const Text better = compare(max ? "fcmp ogt" : "fcmp olt", type, a, b, n);
   Text result = select(type, better, a, b, n);
   // Equal values differ in the sign of zero only: or-ed bits have the minus, and-ed ones the plus.
-  const Scalar whole = bits_of(type);
+  const Scalar whole = bits_type(type);
   const Text joined = binary(max ? "and" : "or", whole, bits(type, a, n), bits(type, b, n), n);
   const Text zero = convert("bitcast", Writer::scalar(whole), joined, Writer::scalar(type), n);
   result = select(type, compare("fcmp oeq", type, a, b, n), zero, result, n);
@@ -273,65 +269,6 @@ Text Arithmetic::cast(Scalar to, Scalar from, const Text& value, unsigned n) {
     return convert(ir::is_signed(from) ? "sext" : "zext", source, value, target, n);
   }
   return convert("trunc", source, value, target, n);
-}
-
-Text Arithmetic::widen(Scalar element, const Text& value, unsigned n) {
-  const std::string_view stored = storage_type(element);
-  switch (element) {
-    case Scalar::Bool:
-      return w_.let("icmp ne {} {}, {}", Writer::vector_of("i8", n), value,
-                    Writer::repeat("i8", "0", n));
-    case Scalar::I8:
-    case Scalar::I16:
-      return convert("sext", stored, value, "i32", n);
-    case Scalar::U8:
-    case Scalar::U16:
-      return convert("zext", stored, value, "i32", n);
-    case Scalar::F16:
-      return convert("fpext", stored, value, "float", n);
-    case Scalar::BF16: {
-      const Text wide = convert("zext", stored, value, "i32", n);
-      const Text high = binary("shl", Scalar::U32, wide, w_.constant(Scalar::U32, 16, n), n);
-      return convert("bitcast", "i32", high, "float", n);
-    }
-    default:
-      return value;
-  }
-}
-
-Text Arithmetic::narrow(Scalar element, const Text& value, unsigned n) {
-  const std::string_view stored = storage_type(element);
-  switch (element) {
-    case Scalar::Bool:
-      return convert("zext", "i1", value, stored, n);
-    case Scalar::I8:
-    case Scalar::I16:
-    case Scalar::U8:
-    case Scalar::U16:
-      return convert("trunc", "i32", value, stored, n);
-    case Scalar::F16:
-      return convert("fptrunc", "float", value, stored, n);
-    case Scalar::BF16:
-      return to_bf16(value, n);
-    default:
-      return value;
-  }
-}
-
-/// The upper half, to the nearest and ties to even; a NaN stays one.
-Text Arithmetic::to_bf16(const Text& value, unsigned n) {
-  const Scalar type = Scalar::U32;
-  const auto number = [&](std::uint64_t bits_of_number) {
-    return w_.constant(type, bits_of_number, n);
-  };
-  const Text whole = bits(Scalar::F32, value, n);
-  const Text high = binary("lshr", type, whole, number(16), n);
-  const Text odd = binary("and", type, high, number(1), n);
-  const Text half = binary("add", type, odd, number(0x7fff), n);
-  const Text rounded = binary("lshr", type, binary("add", type, whole, half, n), number(16), n);
-  const Text quiet = binary("or", type, high, number(0x40), n);
-  const Text is_nan = compare("fcmp uno", Scalar::F32, value, value, n);
-  return convert("trunc", "i32", select(type, is_nan, quiet, rounded, n), "i16", n);
 }
 
 }  // namespace salvo::codegen::llvm

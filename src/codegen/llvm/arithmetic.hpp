@@ -13,7 +13,8 @@ namespace salvo::codegen::llvm {
 /// nor reorders, and results are those that include/salvo/ir.hpp defines.
 class Arithmetic {
  public:
-  explicit Arithmetic(Writer& writer) : w_(writer) {}
+  /// `half`: the processor converts binary16.
+  Arithmetic(Writer& writer, bool half) : w_(writer), half_(half) {}
 
   /// `node` on `operands`, whose first has type `from` (Select: the second). `divisor` is the
   /// constant an integer is divided by, if it is one.
@@ -32,7 +33,7 @@ class Arithmetic {
   /// Between the element in memory, of `storage_type`, and the value in a register.
   Text widen(ir::Scalar element, const Text& bits, unsigned n);
   Text narrow(ir::Scalar element, const Text& value, unsigned n);
-  /// "i8" for Bool, "half", "i16" for bfloat16 ...
+  /// "i8" for Bool, "i16" for the narrow floats ...
   static std::string_view storage_type(ir::Scalar element);
 
  private:
@@ -43,11 +44,15 @@ class Arithmetic {
               const ir::Node* divisor);
   Text lesser(bool max, ir::Scalar type, const Text& a, const Text& b, unsigned n);
   Text bits(ir::Scalar float_type, const Text& value, unsigned n);
+  Text from_f16(const Text& value, unsigned n);
+  Text to_f16(const Text& value, unsigned n);
   Text to_bf16(const Text& value, unsigned n);
+  static ir::Scalar bits_type(ir::Scalar float_type);
   Text convert(const char* instruction, std::string_view from, const Text& value,
                std::string_view to, unsigned n);
 
   Writer& w_;
+  const bool half_;
 };
 
 }  // namespace salvo::codegen::llvm

@@ -39,7 +39,9 @@ bool has(const ir::Kernel& kernel, Op op) {
 
 ir::Kernel lower(const ir::Kernel& kernel, const EmitOptions& options) {
   ir::Kernel lowered = has(kernel, Op::Rsqrt) ? divide_by_roots(kernel) : kernel;
-  lowered = options.fma ? passes::expand_math(lowered) : passes::expand_math_plain(lowered);
+  // Functions of F64 need an fma that rounds once: one of the C library, if the processor has none.
+  if (!options.fma) lowered = passes::expand_math_plain(lowered);
+  lowered = passes::expand_math(lowered);
   if (has(lowered, Op::Barrier)) lowered = passes::lower_returns(lowered);
   return passes::simplify(lowered);
 }

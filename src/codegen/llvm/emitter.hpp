@@ -15,6 +15,8 @@ struct EmitOptions {
   bool typed_pointers = false;
   /// The processor has an fma that rounds once.
   bool fma = true;
+  /// It converts binary16.
+  bool half = true;
   /// Accesses out of bounds are kept from happening, and the first is reported (LaunchFault).
   bool bounds_checks = false;
   /// Line tables that lead from machine code to the kernel's C++ lines.

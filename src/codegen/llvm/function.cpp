@@ -47,7 +47,7 @@ Function::Function(const ir::Kernel& kernel, const EmitOptions& options)
       plan_(kernel),
       shapes_(kernel, plan_),
       w_(options.lanes, options.typed_pointers),
-      arithmetic_(w_),
+      arithmetic_(w_, options.half),
       debug_(kernel, options.line_tables),
       values_(kernel.nodes.size()),
       parameters_(kernel.parameters.size()),

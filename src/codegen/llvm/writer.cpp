@@ -19,9 +19,8 @@ std::string_view Writer::scalar(Scalar type) {
     case Scalar::I16:
     case Scalar::U16:
     case Scalar::BF16:
-      return "i16";
     case Scalar::F16:
-      return "half";
+      return "i16";
     case Scalar::I64:
     case Scalar::U64:
       return "i64";
@@ -39,10 +38,7 @@ Text Writer::vector_of(std::string_view element, unsigned n) {
 }
 
 Text Writer::suffix(std::string_view element, unsigned n) {
-  const Text name = element == "float"    ? "f32"
-                    : element == "double" ? "f64"
-                    : element == "half"   ? "f16"
-                                          : Text(element);
+  const Text name = element == "float" ? "f32" : element == "double" ? "f64" : Text(element);
   return n == 1 ? name : fmt::format("v{}{}", n, name);
 }
 

@@ -6,24 +6,28 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <optional>
 
+#include "drivers/level_zero/warp_library.hpp"
 #include "drivers/process.hpp"
 #include "temporary_folder.hpp"
 
 namespace salvo::test::level_zero {
 namespace {
 
-bool has_fence(const std::vector<std::uint32_t>& words) {
-  constexpr std::uint32_t kMemoryBarrier = 225;
+/// The first instruction with this opcode, and this second operand if one is given; null if none.
+const std::uint32_t* find(const std::vector<std::uint32_t>& words, std::uint32_t op,
+                          std::optional<std::uint32_t> second = std::nullopt) {
   for (std::size_t at = 5; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
-    if ((words[at] & 0xffff) == kMemoryBarrier) return true;
+    if ((words[at] & 0xffff) == op && (!second || words[at + 2] == *second)) return &words[at];
   }
-  return false;
+  return nullptr;
 }
 
 /// PoCL's library has mem_fence under a name of its own alone.
+constexpr const char* kTarget = "target triple = \"spir64-unknown-unknown\"\n";
 constexpr const char* kFence =
-    "target triple = \"spir64-unknown-unknown\"\n"
     "define spir_func void @_Z9mem_fencej(i32 %flags) {\n  fence seq_cst\n  ret void\n}\n";
 
 }  // namespace
@@ -42,10 +46,15 @@ Translation translate(const std::vector<std::uint32_t>& words) {
   result.log = content_of(log);
   if (status == -1) result.log = "llvm-spirv-15 cannot be run: install the package of its name";
   if (status != 0) return result;
-  if (has_fence(words)) {
-    const std::string fence = (folder.path() / "fence.ll").string();
-    std::ofstream(fence) << kFence;
-    if (run_program({"llvm-link-15", "--suppress-warnings", "-o", out, out, fence}, log) != 0) {
+  constexpr std::uint32_t kMemoryBarrier = 225, kExecutionMode = 16, kSubgroupSize = 35;
+  std::string library = find(words, kMemoryBarrier) ? kFence : "";
+  if (const std::uint32_t* mode = find(words, kExecutionMode, kSubgroupSize)) {
+    library += warp_library(mode[3]);
+  }
+  if (!library.empty()) {
+    const std::string file = (folder.path() / "library.ll").string();
+    std::ofstream(file) << kTarget << library;
+    if (run_program({"llvm-link-15", "--suppress-warnings", "-o", out, out, file}, log) != 0) {
       result.log = "llvm-link-15 failed: " + content_of(log);
       return result;
     }
