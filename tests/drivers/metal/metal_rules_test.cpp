@@ -94,12 +94,12 @@ TEST_F(MetalSlots, W36_OneKernelOverTheSlotsIsRefusedAtTheCall) {
   const auto fits = wide(one);
   std::vector<Vector<float>> v;
   for (int k = 0; k < 15; ++k) v.emplace_back(std::size_t{64}, 1.0f);
-  device().launch(fits, over(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
-                  v[11], v[12], v[13], v[14], 7);
+  device().launch(fits, grid(1).block(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8],
+                  v[9], v[10], v[11], v[12], v[13], v[14], 7);
   EXPECT_EQ(v[0][63], 21.0f);
   try {
-    device().launch(wide(one, one), over(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8],
-                    v[9], v[10], v[11], v[12], v[13], v[14], 7, 8);
+    device().launch(wide(one, one), grid(1).block(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6],
+                    v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14], 7, 8);
     FAIL() << "32 slots were accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::unsupported);
