@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -104,32 +105,31 @@ class Optimizer {
   int steps_ = 0;
 };
 
+/// Each has a runtime of its own, because a program sets the window once.
 struct Way {
   const char* name;
   bool window;
   std::uint32_t limit;
 };
 
-void set(const Way& way) {
-  window::set_enabled(way.window);
-  if (way.window) window::set_limits(way.limit, way.limit);
-}
-
 int run(const std::string& backend) {
-  const auto devices = Device::by_backend(backend);
-  if (devices.empty()) {
-    fmt::print(stderr, "adam: no device of {} here\n", backend);
-    return 1;
-  }
-  const Device& device = devices.front();
   const AdamKernel adam = make_kernel();
-  window::set_planner(Planner::always);
   constexpr std::array<Way, 3> kWays{{{"off", false, 8}, {"8/8", true, 8}, {"256/256", true, 256}}};
+  std::deque<Runtime> runtimes;
+  std::vector<Device> devices;
   std::vector<Optimizer> optimizers;
   std::vector<float> expected;
   for (const Way& way : kWays) {
-    set(way);
-    Optimizer& optimizer = optimizers.emplace_back(device, adam);
+    Runtime& runtime = runtimes.emplace_back();
+    const auto found = runtime.by_backend(backend);
+    if (found.empty()) {
+      fmt::print(stderr, "adam: no device of {} here\n", backend);
+      return 1;
+    }
+    runtime.window().set_planner(Planner::always);
+    runtime.window().set_enabled(way.window);
+    runtime.window().set_limits(way.limit, way.limit);
+    Optimizer& optimizer = optimizers.emplace_back(devices.emplace_back(found.front()), adam);
     for (int i = 0; i < kChecked; ++i) optimizer.step();
     const std::vector<float> values = optimizer.values();
     if (expected.empty()) expected = values;
@@ -145,17 +145,16 @@ int run(const std::string& backend) {
   std::array<std::vector<double>, kWays.size()> steady;
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t k = 0; k < kWays.size(); ++k) {
-      set(kWays[k]);
       optimizers[k].step();
-      device.synchronize();
+      devices[k].synchronize();
       double start = now();
       optimizers[k].step();
-      device.synchronize();
+      devices[k].synchronize();
       single[k].push_back(now() - start);
       if (round % 10 != 0) continue;
       start = now();
       for (int i = 0; i < kBackToBack; ++i) optimizers[k].step();
-      device.synchronize();
+      devices[k].synchronize();
       steady[k].push_back((now() - start) / kBackToBack);
     }
   }

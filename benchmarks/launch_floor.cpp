@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <stdexcept>
@@ -197,10 +199,36 @@ class ByHand {
   int (*update_)(Handle, Handle, const bench::KernelNode*);
 };
 
+/// How Salvo is set. Each setting has a runtime of its own: a program sets the window once, and one
+/// that changes between rounds would never see a window again.
+struct Setting {
+  std::string name;
+  std::uint32_t limit;  // of groups and of members; 0: window off
+  bool fuses = true;
+  bool same_arguments = false;  // those of the first round, as graphs that are not updated
+};
+const std::vector<Setting> kSettings{
+    {"Salvo, window off", 0},
+    {"Salvo, window 8/8", 8},
+    {"Salvo, window 256/256", 256},
+    {"Salvo, none fuses, 8/8", 8, false},
+    {"Salvo, none fuses, replayed, 256/256", 256, false},
+    {"Salvo, replayed, same arguments, 256/256", 256, false, true},
+};
+
 /// The same launches by Salvo.
 class BySalvo {
  public:
-  BySalvo(const salvo::Device& device, int n, bool dependent) : device_(device), n_(n) {
+  BySalvo(salvo::Runtime& runtime, const std::string& backend, const Setting& setting, int n,
+          bool dependent)
+      : window_(runtime.window()),
+        device_(runtime.by_backend(backend).at(0)),
+        setting_(setting),
+        n_(n),
+        kernel_(make_kernel(setting.fuses)) {
+    window_.set_planner(salvo::Planner::always);
+    window_.set_enabled(setting.limit > 0);
+    if (setting.limit > 0) window_.set_limits(setting.limit, setting.limit);
     for (int k = 0; k < kLaunches; ++k) {
       if (k == 0 || !dependent) {
         salvo::Vector<float> x(static_cast<std::size_t>(n));
@@ -212,14 +240,14 @@ class BySalvo {
       outputs_.emplace_back(static_cast<std::size_t>(n));
     }
   }
-  void issue(float a, bool fuses) {
+  void issue(float a) {
     const bool dependent = inputs_.size() == 1;
-    const auto& kernel = fuses ? kernel_ : single_;
+    if (setting_.same_arguments) a = 2.0f;
     for (std::size_t k = 0; k < kLaunches; ++k) {
       const auto& x = k == 0 || !dependent ? inputs_[k] : outputs_[k - 1];
-      device_.launch(kernel, salvo::over(n_), x, outputs_[k], a, n_);
+      device_.launch(kernel_, salvo::over(n_), x, outputs_[k], a, n_);
     }
-    salvo::window::flush();
+    window_.flush();
   }
   std::vector<float> take() {
     std::vector<float> all;
@@ -232,17 +260,18 @@ class BySalvo {
   void wait() const { device_.synchronize(); }
 
  private:
+  salvo::Window& window_;
   salvo::Device device_;
+  const Setting& setting_;
   int n_;
-  decltype(make_kernel()) kernel_ = make_kernel();
-  decltype(make_kernel()) single_ = make_kernel(false);
+  decltype(make_kernel()) kernel_;
   std::vector<salvo::Vector<float>> inputs_;
   std::vector<salvo::Vector<float>> outputs_;
 };
 
-void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n, bool dependent) {
+void measure(const Cuda& cuda, Handle kernel, std::deque<salvo::Runtime>& runtimes,
+             const std::string& backend, int n, bool dependent) {
   ByHand hand(cuda, kernel, n, dependent);
-  BySalvo mine(device, n, dependent);
   const ByHand::Graph line = hand.graph(2.0f, true);
   const ByHand::Graph parallel = hand.graph(2.0f, false);
 
@@ -252,14 +281,6 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
                     std::move(issue),
                     [&hand, streams] { hand.wait(streams); },
                     [&hand] { return hand.take(); },
-                    {},
-                    {}});
-  };
-  const auto by_salvo = [&](std::string name, bool fuses = true) {
-    ways.push_back({std::move(name),
-                    [&mine, fuses](float a) { mine.issue(a, fuses); },
-                    [&mine] { mine.wait(); },
-                    [&mine] { return mine.take(); },
                     {},
                     {}});
   };
@@ -275,29 +296,19 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
       hand.launch(parallel);
     });
   }
-  by_salvo("Salvo, window off");
-  by_salvo("Salvo, window 8/8");
-  by_salvo("Salvo, window 256/256");
-  by_salvo("Salvo, none fuses, 8/8", false);
-  by_salvo("Salvo, none fuses, replayed, 256/256", false);
-  // As the graphs that are not updated: the arguments of the first round.
-  ways.push_back({"Salvo, replayed, same arguments, 256/256",
-                  [&mine](float) { mine.issue(2.0f, false); },
-                  [&mine] { mine.wait(); },
-                  [&mine] { return mine.take(); },
-                  {},
-                  {}});
-
-  // Between rounds, outside the time that is taken.
-  const auto configure = [](const Way& way) {
-    salvo::window::set_enabled(way.name != "Salvo, window off");
-    const std::uint32_t limit = way.name.ends_with("256/256") ? 256 : 8;
-    salvo::window::set_limits(limit, limit);
-  };
+  std::deque<BySalvo> settings;
+  for (std::size_t s = 0; s < kSettings.size(); ++s) {
+    BySalvo& mine = settings.emplace_back(runtimes[s], backend, kSettings[s], n, dependent);
+    ways.push_back({kSettings[s].name,
+                    [&mine](float a) { mine.issue(a); },
+                    [&mine] { mine.wait(); },
+                    [&mine] { return mine.take(); },
+                    {},
+                    {}});
+  }
 
   std::vector<float> expected;
   for (Way& way : ways) {
-    configure(way);
     way.issue(2.0f);
     way.wait();
     const std::vector<float> got = way.result();
@@ -310,7 +321,6 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
   for (int round = -kWarmup; round < kRounds; ++round) {
     const float a = round % 2 == 0 ? 2.0f : 3.0f;
     for (Way& way : ways) {
-      configure(way);
       const double start = now();
       way.issue(a);
       const double issued = now();
@@ -337,7 +347,9 @@ void measure(const Cuda& cuda, Handle kernel, const salvo::Device& device, int n
 int main(int count, char** arguments) {
   try {
     const std::string backend = count > 1 ? arguments[1] : "CUDA/PTX";
-    const auto devices = salvo::Device::by_backend(backend);
+    std::deque<salvo::Runtime> runtimes;
+    for (std::size_t s = 0; s < kSettings.size(); ++s) runtimes.emplace_back();
+    const auto devices = runtimes.front().by_backend(backend);
     if (devices.empty()) {
       fmt::print("no {} device here\n", backend);
       return 0;
@@ -346,10 +358,9 @@ int main(int count, char** arguments) {
     const Handle kernel = cuda.kernel(make_kernel().source("CUDA/PTX"), "axpb_kernel");
     fmt::print("{}, {}, {}\n", devices[0].properties().name, devices[0].properties().driver_version,
                backend);
-    salvo::window::set_planner(salvo::Planner::always);
     for (const bool dependent : {false, true}) {
       for (const int n : {256, 4096, 65'536, 1'048'576})
-        measure(cuda, kernel, devices[0], n, dependent);
+        measure(cuda, kernel, runtimes, backend, n, dependent);
     }
     return 0;
   } catch (const std::exception& failure) {

@@ -19,6 +19,7 @@
 #include "backends/level_zero/level_zero_extensions.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "backends/opencl/opencl_objects.hpp"
+#include "backends/vulkan/vulkan_device.hpp"
 #include "cuda_driver.hpp"
 #include "runtime/device_state.hpp"
 #include "runtime/library.hpp"
@@ -290,6 +291,20 @@ void measure_level_zero_fill(const salvo::Device& device) {
   }
 }
 
+void measure_vulkan_fill(const salvo::Device& device) {
+  salvo::runtime::DeviceDriver& driver = device.state()->driver();
+  for (const Sizes& size : kSizes) {
+    const double ours = salvo_fill(device, size);
+    const salvo::runtime::Buffer buffer = driver.allocate(size.elements * 4);
+    const double theirs = time_of(size.repeats, [&] {
+      salvo::backends::vulkan::fill_by_driver(driver, buffer, 0, 0x40000000, size.elements * 4);
+      driver.finish(driver.queue());
+    });
+    print_fill(device.id(), size, ours, theirs);
+    driver.release(buffer);
+  }
+}
+
 void measure_fills() {
   fmt::print(
       "| device | elements | fill, us | the driver's own, us | ratio |\n|---|---|---|---|---|\n");
@@ -297,6 +312,7 @@ void measure_fills() {
     if (device.backend() == "OpenCL") measure_opencl_fill(device);
     if (device.backend() == "CUDA/PTX") measure_cuda_fill(device);
     if (device.backend() == "LevelZero") measure_level_zero_fill(device);
+    if (device.backend() == "Vulkan") measure_vulkan_fill(device);
   }
 }
 

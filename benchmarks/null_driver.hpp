@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/cuda_parameters.hpp"
+#include "backends/cuda_family/parameters.hpp"
 #include "runtime/backend.hpp"
 
 namespace bench {
@@ -43,7 +43,7 @@ class NullDevice final : public salvo::runtime::DeviceDriver {
   }
   std::uint32_t preferred_block(const salvo::runtime::Executable*) const override { return 256; }
   salvo::runtime::ParameterCost parameter_cost(const salvo::ir::Kernel& kernel) const override {
-    return salvo::backends::cuda::parameter_cost(kernel);
+    return salvo::backends::cuda_family::parameter_cost(kernel);
   }
   salvo::runtime::Queue& queue() noexcept override { return queue_; }
   void launch(salvo::runtime::Queue&, salvo::runtime::Executable& executable,
@@ -70,7 +70,7 @@ class NullDevice final : public salvo::runtime::DeviceDriver {
   struct Code final : salvo::runtime::Executable {
     explicit Code(const salvo::ir::Kernel& kernel) : layout(kernel), block(layout.bytes()) {}
     std::uint32_t max_threads_per_block() const noexcept override { return 1024; }
-    salvo::backends::cuda::ParameterBlock layout;
+    salvo::backends::cuda_family::ParameterBlock layout;
     std::vector<std::byte> block;
   };
   salvo::DeviceProperties properties_;

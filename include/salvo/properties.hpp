@@ -47,6 +47,9 @@ struct DeviceProperties {
   /// Each operation is carried out as the IR has it, with no compiler in between: the device need
   /// not be probed (W53).
   bool exact_arithmetic = false;
+  /// The device's compiler takes the options that keep it from relaxing floating point. Without
+  /// them no kernel is merged into another (W55).
+  bool exact_compiler_options = true;
 };
 
 /// What small kernels measured of a device's arithmetic (W53). Counts are of cases in which one

@@ -11,6 +11,7 @@
 #include "salvo/fuse.hpp"
 #include "salvo/intrinsic.hpp"
 #include "salvo/kernel.hpp"
+#include "salvo/log.hpp"
 #include "salvo/math.hpp"
 #include "salvo/policy.hpp"
 #include "salvo/position.hpp"

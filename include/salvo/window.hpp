@@ -58,6 +58,7 @@ enum class Reason : std::uint8_t {
   unproved,             // each element once, and all that is written: not proved (W41, W42)
   structure_of_arrays,  // launched on a SoaVector (W7)
   compiling,            // the fused kernel is being built on another thread
+  inexact_compiler,     // the device's compiler cannot be kept from relaxing floating point (W55)
 };
 std::string_view describe(Reason reason) noexcept;
 std::string_view name(Reason reason) noexcept;
@@ -83,6 +84,9 @@ struct WindowStats {
   std::uint64_t epilogue_merges = 0;
   std::uint64_t fallbacks = 0;  // fused launches that failed and were issued singly
   std::uint64_t replays = 0;    // sequences of launches that came before, started as one
+  /// Launches held as those of an earlier window were, without analysis (W79): counted when they
+  /// are issued.
+  std::uint64_t repeated = 0;
   std::uint64_t fused_cache_hits = 0;
   std::uint64_t fused_cache_misses = 0;
   // What a kernel's first launch on a device costs and a repeat skips (W71):

@@ -43,6 +43,7 @@ void flush_then(window::LaunchWindow& launches, Change change) {
     failure = std::current_exception();
   }
   change();
+  launches.forget_repetitions();
   if (failure) std::rethrow_exception(failure);
 }
 

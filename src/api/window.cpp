@@ -89,6 +89,7 @@ WindowStats Window::stats() const {
   stats.epilogue_merges = counters.epilogue_merges;
   stats.fallbacks = counters.fallbacks;
   stats.replays = counters.replays;
+  stats.repeated = counters.repeated;
   stats.fused_cache_hits = counters.cache_hits;
   stats.fused_cache_misses = counters.cache_misses;
   for (const auto& device : core_->devices()) {

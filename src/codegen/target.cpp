@@ -9,11 +9,13 @@
 
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/hip_dialect.hpp"
+#include "codegen/c_family/metal_dialect.hpp"
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/llvm/emitter.hpp"
 #include "codegen/ptx/emitter.hpp"
 #include "codegen/spirv/emitter.hpp"
+#include "codegen/wgsl/printer.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen {
@@ -29,6 +31,9 @@ std::string c_source(const ir::Kernel& kernel) {
   return c_family::print(kernel, dialect(), {}).code;
 }
 
+std::string metal_source(const ir::Kernel& kernel) {
+  return c_family::print_metal(kernel).code;
+}
 std::string ptx_source(const ir::Kernel& kernel) {
   return ptx::emit(kernel, {}).code;
 }
@@ -46,13 +51,19 @@ std::string kernel_spirv_text(const ir::Kernel& kernel) {
   return spirv::disassemble(spirv::emit(kernel, options).words);
 }
 
+std::string wgsl_source(const ir::Kernel& kernel) {
+  return wgsl::print(kernel).code;
+}
+
 constexpr std::array kTargets{
     Target{"CUDA/PTX", ptx_source},
     Target{"CUDA/C", c_source<c_family::cuda_dialect>},
     Target{"HIP", c_source<c_family::hip_dialect>},
+    Target{"Metal", metal_source},
     Target{"OpenCL", c_source<c_family::opencl_dialect>},
     Target{"Vulkan", spirv_text},
     Target{"LevelZero", kernel_spirv_text},
+    Target{"WebGPU", wgsl_source},
     Target{"Native", llvm_source},
 };
 

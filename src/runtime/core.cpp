@@ -11,6 +11,7 @@
 #include <ranges>
 
 #include "runtime/backend_names.hpp"
+#include "runtime/log.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::runtime {
@@ -31,6 +32,9 @@ std::vector<std::unique_ptr<DeviceDriver>> open(Backend& backend, BackendInfo& i
   }
   info.available = !drivers.empty();
   if (drivers.empty() && info.reason.empty()) info.reason = "no device";
+  if (drivers.empty() && is_logging()) {
+    log(LogLevel::note, fmt::format("{} is not available: {}", info.name, info.reason));
+  }
   return drivers;
 }
 

@@ -21,6 +21,7 @@
 #include "runtime/fork.hpp"
 #include "runtime/held_work.hpp"
 #include "runtime/launch_log.hpp"
+#include "runtime/log.hpp"
 #include "runtime/stream_order.hpp"
 #include "runtime/trace.hpp"
 #include "runtime/watched_driver.hpp"
@@ -80,8 +81,9 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   void finish(Queue& queue);
   void finish_all();
 
-  /// Held around launches, copies and waits. Taken before any window or storage lock.
-  std::mutex& issue_lock() noexcept { return issue_lock_; }
+  /// Held around launches, copies and waits. Taken before any window or storage lock. What is
+  /// logged meanwhile is told afterwards.
+  QuietMutex& issue_lock() noexcept { return issue_lock_; }
 
   FirstLaunchCounts& first_launch_counts() noexcept { return first_launch_counts_; }
   /// Launches on a queue; the issue lock is held. `scratch_mark` is the most spill memory a thread
@@ -181,7 +183,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   LaunchLog launches_;
   std::shared_ptr<DiskCache> disk_cache_;
   FirstLaunchCounts first_launch_counts_;
-  std::mutex issue_lock_;
+  QuietMutex issue_lock_;
   std::mutex build_lock_;
   std::condition_variable built_one_;
   std::map<Key, Built> built_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/cache_files.hpp"
+#include "runtime/log.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::runtime {
@@ -129,6 +130,10 @@ void DiskCache::store(const CacheKey& key, std::span<const std::byte> binary) no
     const std::vector<std::byte> file = encode_entry(key, binary);
     if (file.size() > most_bytes_) return;
     if (!write_file_atomically(path_of(key), file)) {
+      if (counts().unwritable == 0 && is_logging()) {
+        log(LogLevel::warning,
+            fmt::format("compiled kernels cannot be kept in {}", folder_.string()));
+      }
       count(&DiskCacheCounts::unwritable);
       return;
     }

@@ -12,9 +12,6 @@ namespace {
 
 /// Unfinished launches beyond that are not named one by one.
 constexpr std::size_t kMostOpen = 256;
-/// Room for a name, so that noting one allocates nothing.
-constexpr std::size_t kUsualName = 63;
-
 /// Whether a wait tells of what a launch did, and not of the wait itself.
 bool tells_of_launches(const Error& failure) {
   return failure.details().may_have_started || failure.code() == Errc::launch_failed ||
@@ -23,21 +20,11 @@ bool tells_of_launches(const Error& failure) {
 
 }  // namespace
 
-std::uint64_t LaunchLog::add(const Queue& queue, const std::string& kernel,
-                             const std::source_location& where) {
+void LaunchLog::make_room() {
   if (open_.empty()) {
     open_.resize(kMostOpen);
-    for (Launch& launch : open_) launch.kernel.reserve(kUsualName);
+    return;
   }
-  if (count_ == kMostOpen) drop_oldest();
-  Launch& launch = open_[count_++];
-  launch.kernel = kernel;
-  launch.where = where;
-  launch.queue = &queue;
-  return launch.ticket = ++last_ticket_;
-}
-
-void LaunchLog::drop_oldest() {
   constexpr std::size_t kDropped = kMostOpen / 2;
   if (dropped_first_ == 0) dropped_first_ = open_.front().ticket;
   dropped_last_ = open_[kDropped - 1].ticket;
@@ -49,7 +36,7 @@ void LaunchLog::done(const Queue* queue) noexcept {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     if (!queue || open_[i].queue == queue) continue;
-    if (kept != i) std::swap(open_[kept], open_[i]);
+    open_[kept] = open_[i];
     ++kept;
   }
   count_ = kept;
@@ -64,7 +51,7 @@ Error LaunchLog::blame(const Error& failure, const Queue* queue) {
     const Launch& launch = open_[i];
     if (queue && launch.queue != queue) continue;
     Error::Details details = failure.details();
-    details.kernel = launch.kernel;
+    details.kernel = *launch.kernel;
     details.launch = SourceLocation::from(launch.where);
     details.may_have_started = true;
     blamed.emplace_back(std::move(details));

@@ -14,15 +14,18 @@
 
 namespace salvo::runtime {
 
-/// Of one device. Guarded by its issue lock but where noted. Allocates with the first launch
-/// alone, names of usual length provided.
+/// Of one device. Guarded by its issue lock but where noted. Allocates with the first launch alone.
 class LaunchLog {
  public:
   /// The ticket that the next launch gets.
   std::uint64_t next_ticket() const noexcept { return last_ticket_ + 1; }
-  /// Notes a launch that `queue` took. Vectors that it writes keep the ticket.
+  /// Notes a launch that `queue` took. Vectors that it writes keep the ticket. The name lasts.
   std::uint64_t add(const Queue& queue, const std::string& kernel,
-                    const std::source_location& where);
+                    const std::source_location& where) {
+    if (count_ == open_.size()) make_room();
+    open_[count_++] = {&kernel, where, ++last_ticket_, &queue};
+    return last_ticket_;
+  }
   /// What was given to `queue`, or to all of them if it is null, has finished well.
   void done(const Queue* queue) noexcept;
   /// What a wait for `queue` threw, or for all of them. Where it tells of a launch, it comes back
@@ -37,7 +40,7 @@ class LaunchLog {
 
  private:
   struct Launch {
-    std::string kernel;
+    const std::string* kernel = nullptr;
     std::source_location where;
     std::uint64_t ticket = 0;
     const Queue* queue = nullptr;
@@ -47,10 +50,10 @@ class LaunchLog {
     Error error;
   };
 
-  void drop_oldest();
+  void make_room();
 
   std::uint64_t last_ticket_ = 0;
-  std::vector<Launch> open_;  // the first `count_`, by ticket; the others keep their memory
+  std::vector<Launch> open_;  // the first `count_`, by ticket
   std::size_t count_ = 0;
   std::uint64_t dropped_first_ = 0, dropped_last_ = 0;  // too many to keep; 0: none
   std::vector<Loss> losses_;                            // by ticket

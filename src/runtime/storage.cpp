@@ -16,6 +16,11 @@
 
 namespace salvo::runtime {
 
+std::uint64_t DeviceCopy::next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 namespace {
 
 /// Vectors from this size on ask for huge pages: a page table entry for each 4 KiB costs kernels

@@ -39,6 +39,7 @@ struct alignas(64) DeviceCopy {
   std::uint32_t last_member = 0;  // of the later of the two groups; touched it last
   bool shared = false;            // another member of that group touched it too
   bool viewed = false;            // bound in parts: byte ranges decide, not stamps
+  const std::uint64_t serial = next_serial();  // unique in the process, unlike an address
   class Storage* storage = nullptr;
   std::shared_ptr<DeviceState> device;
   std::size_t bytes = 0;  // of the storage; the buffer may be larger
@@ -48,6 +49,9 @@ struct alignas(64) DeviceCopy {
   std::uint64_t upload = 0;      // the library's latest write to it; streams wait for that
   std::uint64_t written_by = 0;  // ticket of the latest launch that writes it (W81)
   std::uint64_t seen = 0;        // state of the storage when the bytes came from another device
+
+ private:
+  static std::uint64_t next_serial() noexcept;
 };
 
 /// Counted by vectors and views; held launches keep it by its stamps (W15). Any thread may read and

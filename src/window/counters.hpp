@@ -12,9 +12,9 @@ namespace salvo::window {
 
 /// Relaxed atomics: each count is exact, a set of counts is a snapshot only when nothing runs.
 struct Counters {
-  static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::compiling) + 1;
+  static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::inexact_compiler) + 1;
   std::atomic<std::uint64_t> submitted{0}, issued{0}, failed{0}, fused_groups{0},
-      epilogue_merges{0}, fallbacks{0}, replays{0}, cache_hits{0}, cache_misses{0};
+      epilogue_merges{0}, fallbacks{0}, replays{0}, repeated{0}, cache_hits{0}, cache_misses{0};
   std::array<std::atomic<std::uint64_t>, kReasons> refusals{};
 
   static void raise(std::atomic<std::uint64_t>& count) noexcept {
@@ -24,7 +24,7 @@ struct Counters {
 
   void reset() noexcept {
     for (auto* count : {&submitted, &issued, &failed, &fused_groups, &epilogue_merges, &fallbacks,
-                        &replays, &cache_hits, &cache_misses}) {
+                        &replays, &repeated, &cache_hits, &cache_misses}) {
       count->store(0, std::memory_order_relaxed);
     }
     for (auto& count : refusals) count.store(0, std::memory_order_relaxed);

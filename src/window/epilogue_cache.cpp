@@ -45,6 +45,12 @@ std::vector<std::uint64_t> values_of(const HeldLaunch& launch) {
   return values;
 }
 
+std::uint64_t bits_of(std::span<const std::uint32_t> parameters) {
+  std::uint64_t bits = 0;
+  for (const std::uint32_t p : parameters) bits |= value_bit(p);
+  return bits;
+}
+
 }  // namespace
 
 std::size_t EpilogueCache::KeyHash::operator()(const Key& key) const noexcept {
@@ -124,18 +130,20 @@ EpilogueCache::Verdict EpilogueCache::judge(const HeldLaunch& producer,
     if (pair.proofs.size() >= kMostProofs) pair.proofs.clear();
     proof = pair.proofs.emplace(key_, prove(pair, producer, consumer)).first;
   }
+  const std::uint64_t produced = bits_of(known.producer_parameters);
+  const std::uint64_t consumed = bits_of(known.consumer_parameters);
   if (proof->second != Proof::proved) {
     return {Reason::unproved,
             proof->second == Proof::refuted
                 ? "it stores an element twice, or not all that the consumer writes"
                 : "",
-            nullptr};
+            nullptr, produced, consumed};
   }
   if (!pair.merged) {
     pair.merged = std::make_shared<KernelRecord>(fusion::merge_epilogue(known), *producer.kernel,
                                                  *consumer.kernel);
   }
-  return {Reason::none, "", pair.merged};
+  return {Reason::none, "", pair.merged, produced, consumed};
 }
 
 void EpilogueCache::clear() {

@@ -25,6 +25,8 @@ class EpilogueCache {
     Reason reason = Reason::none;
     std::string_view words;                // of the refusal, may be empty
     std::shared_ptr<KernelRecord> merged;  // if Reason::none
+    /// Parameters, as bits, whose values this rests on; the last bit stands for all beyond.
+    std::uint64_t producer_values = 0, consumer_values = 0;
   };
   /// Whether `consumer` may run at the stores of `producer`, which it conflicts with. Both are
   /// captured.

@@ -42,6 +42,9 @@ struct HeldLaunch {
   /// Of a merged launch: the launches it stands for, producer first (W63). Empty for one that was
   /// made as it is.
   std::vector<std::unique_ptr<HeldLaunch>> parts;
+  std::uint32_t step = 0;  // of the window's launches
+  /// Parameters, as bits, whose values decided how it was placed; the last bit stands for more.
+  std::uint64_t fixed_values = 0;
 
   /// Launches that the program made.
   std::size_t count() const noexcept { return parts.empty() ? 1 : parts.size(); }
@@ -52,8 +55,16 @@ struct HeldLaunch {
     arguments.clear();
     accesses.clear();
     parts.clear();
+    fixed_values = 0;
   }
 };
+
+class Repetition;
+
+/// A parameter in `fixed_values`.
+constexpr std::uint64_t value_bit(std::size_t parameter) noexcept {
+  return std::uint64_t{1} << (parameter < 63 ? parameter : 63);
+}
 
 /// Launches that are issued as one, or a single launch that nothing has joined yet.
 struct Group {
@@ -65,6 +76,11 @@ struct Group {
   std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
 
   std::uint32_t launches = 0;  // that the program made, merged ones included (W10)
+
+  // Guarded by the window lock (W79):
+  Repetition* repetition = nullptr;  // that it goes back to when it was issued
+  std::uint32_t index = 0;           // there
+  bool is_recorded = false;          // it will belong to one
 };
 
 }  // namespace salvo::window

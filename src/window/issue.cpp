@@ -5,13 +5,22 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "fusion/horizontal.hpp"
+#include "runtime/log.hpp"
 #include "window/hazards.hpp"
 #include "window/launch_window.hpp"
 #include "window/launched.hpp"
 #include "window/planner.hpp"
 
 namespace salvo::window {
+
+namespace {
+
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
 
 Error located(const Error& failure, const std::string& kernel, const std::source_location& where) {
   Error::Details details = failure.details();
@@ -32,6 +41,26 @@ Error current_failure() {
   }
 }
 
+namespace {
+
+void log_fallback(const runtime::DeviceState& device, const std::string& kernels,
+                  const Error& failure) {
+  if (!runtime::is_logging()) return;
+  runtime::log(LogLevel::warning,
+               fmt::format("{} is launched one by one on {}, because as one launch it failed: {}",
+                           kernels, device.id(), failure.what()));
+}
+
+std::string names_of(const Group& group) {
+  std::string names;
+  for (const auto& member : group.members) {
+    names += (names.empty() ? "" : "+") + member->kernel->kernel.name;
+  }
+  return names;
+}
+
+}  // namespace
+
 void LaunchWindow::throw_first(Failures failures) {
   if (failures.empty()) return;
   const Error first = failures.front();
@@ -39,12 +68,30 @@ void LaunchWindow::throw_first(Failures failures) {
   throw first.with_others(std::move(failures));
 }
 
-void LaunchWindow::detach(DeviceWindow& window, std::size_t most) {
+void LaunchWindow::detach(runtime::DeviceState& device, std::size_t most) {
+  DeviceWindow& window = window_of(device);
   const std::lock_guard lock(window.lock);
+  const bool ends = most == kAll;
+  if (Repetition* repeated = window.repeated) {
+    if (repeated->is_complete()) {
+      repeated->detach_all(window.issuing);
+      window.repeated = nullptr;
+      window.recorder.encourage();
+      counters_.repeated.fetch_add(repeated->launches(), std::memory_order_relaxed);
+      return;
+    }
+    if (!ends && repeated->issued() < repeated->step().issued_before) {
+      repeated->detach_oldest(window.issuing);
+      return;
+    }
+  }
+  end_repetition(device, window);
   const auto end =
       window.groups.begin() + static_cast<std::ptrdiff_t>(std::min(most, window.groups.size()));
   std::move(window.groups.begin(), end, std::back_inserter(window.issuing));
   window.groups.erase(window.groups.begin(), end);
+  if (ends) return keep_repetition(window, window.issuing);
+  for (const auto& group : window.issuing) group->is_recorded = window.recorder.note_issued();
 }
 
 void LaunchWindow::recycle(const runtime::DeviceState& device) {
@@ -55,14 +102,13 @@ void LaunchWindow::recycle(const runtime::DeviceState& device) {
   {
     const std::lock_guard lock(window.lock);
     window.issued_through = window.issuing.back()->sequence;
+    const auto unissued = static_cast<std::uint32_t>(window.issuing.size());
     for (auto& group : window.issuing) {
-      for (auto& launch : group->members) {
-        std::ranges::move(launch->parts, std::back_inserter(window.spare_launches));
-        launch->parts.clear();
-        window.spare_launches.push_back(std::move(launch));
+      if (group->is_recorded && window.recorder.is_on()) {
+        window.recorder.keep(std::move(group));
+      } else {
+        put_back(window, std::move(group));
       }
-      group->members.clear();
-      window.spare_groups.push_back(std::move(group));
     }
     std::erase_if(window.kernels, [&](auto& kept) {
       if (kept.second->last_held > window.issued_through) return false;
@@ -77,8 +123,7 @@ void LaunchWindow::recycle(const runtime::DeviceState& device) {
       runtime::Storage*& list = copy && held_uses(window, *copy) ? window.orphans : storages;
       one->set_next_orphan(std::exchange(list, one));
     }
-    window.unissued.fetch_sub(static_cast<std::uint32_t>(window.issuing.size()),
-                              std::memory_order_release);
+    window.unissued.fetch_sub(unissued, std::memory_order_release);
     window.issuing.clear();
   }
   destroy(storages);
@@ -87,55 +132,39 @@ void LaunchWindow::recycle(const runtime::DeviceState& device) {
 void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
                                 Failures& failures) {
   DeviceWindow& window = window_of(device);
-  detach(window, most);
+  detach(device, most);
   if (window.issuing.empty()) return;
   const std::size_t shortest = device.driver().shortest_replay();
   std::size_t next = 0;
   while (next < window.issuing.size()) {
-    const std::size_t singles = shortest > 0 ? count_singles(window, next) : 0;
-    const std::size_t end = next + std::max<std::size_t>(singles, 1);
-    if (shortest > 0 && singles >= shortest && replay(device, next, singles)) next = end;
-    for (; next < end; ++next) issue_group(device, *window.issuing[next], failures);
+    std::size_t end = window.issuing.size();
+    if (shortest > 0 && end - next >= shortest) {
+      const std::size_t ready = describe(device, next);
+      if (ready >= shortest && replay(device, next, ready)) {
+        next += ready;
+        continue;
+      }
+      end = next + std::max<std::size_t>(ready, 1);
+    }
+    for (; next < end; ++next) {
+      Group& group = *window.issuing[next];
+      const std::uint64_t fallbacks = counters_.fallbacks;
+      const std::size_t failed = failures.size();
+      issue_group(device, group, failures);
+      if (counters_.fallbacks == fallbacks && failures.size() == failed) continue;
+      // What does not work out is decided anew.
+      const std::lock_guard lock(window.lock);
+      if (group.repetition) group.repetition->abandon();
+    }
   }
   recycle(device);
-}
-
-std::size_t LaunchWindow::count_singles(const DeviceWindow& window, std::size_t first) noexcept {
-  std::size_t end = first;
-  while (end < window.issuing.size() && window.issuing[end]->members.size() == 1 &&
-         window.issuing[end]->members.front()->parts.empty()) {
-    ++end;
-  }
-  return end - first;
-}
-
-bool LaunchWindow::replay(runtime::DeviceState& device, std::size_t first, std::size_t count) {
-  DeviceWindow& window = window_of(device);
-  if (window.closed) return false;
-  window.commands.clear();
-  try {
-    for (std::size_t k = first; k < first + count; ++k) {
-      const HeldLaunch& launch = *window.issuing[k]->members.front();
-      window.commands.push_back({&executable_of(device, launch), &launch.shape, launch.arguments});
-    }
-  } catch (const Error&) {
-    return false;  // thrown again when the launch is made by itself, and told with its name
-  }
-  if (!device.driver().replay(device.driver().queue(), window.commands)) return false;
-  window.unsubmitted = true;
-  Counters::raise(counters_.replays);
-  for (std::size_t k = first; k < first + count; ++k) {
-    note_launched(device, device.driver().queue(), *window.issuing[k]->members.front());
-    Counters::raise(counters_.issued);
-  }
-  return true;
 }
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
   if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
   const runtime::TraceScope traced(device.trace(), "issue", "", device.id());
   const std::lock_guard issue(device.issue_lock());
-  issue_oldest(device, std::numeric_limits<std::size_t>::max(), failures);
+  issue_oldest(device, kAll, failures);
 }
 
 void LaunchWindow::issue(runtime::DeviceState& device) {
@@ -249,6 +278,7 @@ void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch
     if (failure.details().may_have_started) return note_failed(device, launch, failure, failures);
     Counters::raise(counters_.fallbacks);
     counters_.refuse(Reason::build_failed);
+    log_fallback(device, launch.kernel->kernel.name, failure);
     if (explain_.listening()) {
       explain_.say({Decision::Kind::epilogue, false, Reason::build_failed,
                     launch.kernel->kernel.name, device.id(), failure.what()});
@@ -378,11 +408,8 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
   const auto decline = [&](Reason reason, std::string words) {
     counters_.refuse(reason);
     if (!explain_.listening()) return false;
-    std::string names;
-    for (const auto& member : group.members) {
-      names += (names.empty() ? "" : "+") + member->kernel->kernel.name;
-    }
-    explain_.say({Decision::Kind::horizontal, false, reason, names, device.id(), std::move(words)});
+    explain_.say({Decision::Kind::horizontal, false, reason, names_of(group), device.id(),
+                  std::move(words)});
     return false;
   };
   if (settings_.planner() == Planner::profit) {
@@ -428,6 +455,7 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
       return true;
     }
     Counters::raise(counters_.fallbacks);
+    log_fallback(device, names_of(group), failure);
     return decline(Reason::build_failed, failure.what());
   }
   for (const auto& member : group.members) {

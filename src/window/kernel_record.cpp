@@ -10,6 +10,7 @@
 #include "fusion/horizontal.hpp"
 #include "passes/contract.hpp"
 #include "passes/split_records.hpp"
+#include "runtime/names.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::detail {
@@ -109,6 +110,7 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
                            Contraction mode)
     : serial(next_serial()),
       kernel(std::move(traced)),
+      name(runtime::lasting_name(kernel.name)),
       live(std::move(live_values)),
       contraction(mode),
       summary(passes::summarize(kernel)),
@@ -124,6 +126,7 @@ KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
                            std::vector<fusion::ApartSpans> kept_apart, Contraction mode)
     : serial(next_serial()),
       kernel(std::move(fused)),
+      name(runtime::lasting_name(kernel.name)),
       live(std::move(live_values)),
       contraction(mode),
       summary(passes::summarize(kernel)),
@@ -140,6 +143,7 @@ KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
                            const KernelRecord& consumer)
     : serial(next_serial()),
       kernel(std::move(merged)),
+      name(kernel.name),
       contraction(producer.contraction),
       summary(passes::summarize(kernel)),
       digest(ir::hash(kernel)),

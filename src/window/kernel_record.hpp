@@ -100,6 +100,7 @@ struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   /// Unique in the process and never used again, unlike an address (W71).
   const std::uint64_t serial;
   const ir::Kernel kernel;
+  const std::string& name;  // outlives the record, but for a merged one, whose parts are named
   const std::vector<window::LiveValue> live;
   const Contraction contraction;
   const passes::Summary summary;

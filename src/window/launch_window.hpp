@@ -28,6 +28,8 @@
 #include "window/held_launch.hpp"
 #include "window/limits.hpp"
 #include "window/plan.hpp"
+#include "window/recorder.hpp"
+#include "window/repetition.hpp"
 #include "window/settings.hpp"
 
 namespace salvo::window {
@@ -40,7 +42,11 @@ inline bool is_empty(const runtime::LaunchShape& shape) noexcept {
 }
 
 /// Whether a launch can be made of arguments as they are.
-bool is_ready(const detail::CallArgument& argument, const runtime::DeviceState& device) noexcept;
+inline bool is_ready(const detail::CallArgument& argument,
+                     const runtime::DeviceState& device) noexcept {
+  if (!argument.storage || argument.storage->current_on(device)) return true;
+  return argument.overwritten && argument.storage->copy_on(device);
+}
 bool are_ready(std::span<const detail::CallArgument> arguments,
                const runtime::DeviceState& device) noexcept;
 
@@ -116,8 +122,15 @@ class LaunchWindow final : public runtime::HeldWork {
   /// issued already. Failures of the wait are kept as a destructor's are.
   void clear_launch_cache();
   std::uint64_t held_count() const;
+  /// A switch or a grant has changed, or is about to: what was decided before is decided anew.
+  void forget_repetitions();
 
  private:
+  /// A fused launch, bound.
+  struct FusedLaunch {
+    runtime::LaunchShape shape;
+    std::vector<runtime::Argument> arguments;
+  };
   /// What one device holds.
   struct DeviceWindow {
     mutable std::mutex lock;
@@ -133,9 +146,18 @@ class LaunchWindow final : public runtime::HeldWork {
     std::atomic<std::uint32_t> unissued{0};
     std::vector<std::unique_ptr<Group>> spare_groups;
     std::vector<std::unique_ptr<HeldLaunch>> spare_launches;
+    // Windows that came before (W79):
+    Recorder recorder;
+    std::vector<std::unique_ptr<Repetition>> repetitions;
+    std::atomic<bool> repeats{false};  // there are any; read without a lock
+    Repetition* repeated = nullptr;    // what is held repeats this one so far
+    /// Held launches of a repetition that ended, in the order they were made, the next last.
+    std::vector<std::unique_ptr<HeldLaunch>> unplaced;
+    std::uint32_t unplaced_groups = 0;  // that they were in
     // Guarded by the issue lock:
     std::vector<std::unique_ptr<Group>> issuing;
     std::vector<runtime::LaunchCommand> commands;  // of them, to be replayed
+    std::vector<FusedLaunch> fused_launches;       // that the commands point to, by group
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     HeldLaunch immediate;                      // the launch that runs at once
@@ -148,13 +170,16 @@ class LaunchWindow final : public runtime::HeldWork {
   struct CallFailed {
     Error error;
   };
-  struct Call {
+  /// A launch that looks for its place.
+  struct Candidate {
     runtime::DeviceState& device;
     DeviceWindow& window;
-    const std::shared_ptr<KernelRecord>& kernel;
+    KernelRecord& kernel;
     Prepared& prepared;
-    const Dims& dims;
     runtime::LaunchShape shape;
+  };
+  struct Call : Candidate {
+    const Dims& dims;
     std::span<const detail::CallArgument> arguments;
     runtime::StreamState* stream;  // null: none was named
   };
@@ -176,17 +201,27 @@ class LaunchWindow final : public runtime::HeldWork {
                       std::span<const detail::CallArgument> arguments,
                       const runtime::StreamState* stream) const noexcept;
 
-  // Holding (launch_window.cpp).
-  enum class Step : std::uint8_t { done, make_room, upload, probe, too_late };
+  // Holding (hold.cpp).
+  enum class Outcome : std::uint8_t { done, make_room, begin_anew, upload, probe, too_late };
   void hold(const Call& call);
+  /// Issues the oldest group.
+  void make_room(runtime::DeviceState& device);
   /// Holds the launch, or says what must happen first. Takes the window lock.
-  Step try_to_hold(const Call& call);
+  Outcome try_to_hold(const Call& call);
+  struct Placed {
+    bool again = false;  // it was held before: nothing is counted or explained, or waits for room
+    Reason refused_epilogue = Reason::none;
+    Reason refused_horizontal = Reason::none;
+  };
+  /// Puts a launch into a group; takes it only if that is done.
+  Outcome place(const Candidate& candidate, std::unique_ptr<HeldLaunch>& launch, bool current,
+                Placed& placed);
   void run_now(const Call& call);
   /// Fills a launch from a call; spans without a copy on the device yet have none.
   static void capture(const Call& call, HeldLaunch& launch);
   /// The group a launch joins, or null for a new one; `reason` says why not the latest held group.
-  Group* find_group(const Call& call, std::uint64_t after, Reason& reason);
-  Reason why_not_joined(const Call& call, const Group& group) const;
+  Group* find_group(const Candidate& candidate, std::uint64_t after, Reason& reason);
+  Reason why_not_joined(const Candidate& candidate, const Group& group) const;
 
   // Epilogues (merge.cpp); the window lock is held.
   /// Where a launch can run at the stores of a held one, and the kernel that does both.
@@ -197,16 +232,20 @@ class LaunchWindow final : public runtime::HeldWork {
     std::string detail;
     std::shared_ptr<KernelRecord> kernel;
     Prepared* prepared = nullptr;
+    /// Parameters, as bits, whose values the answer rests on.
+    std::uint64_t producer_values = 0, consumer_values = 0;
   };
-  Merge find_producer(const Call& call, const HeldLaunch& launch, std::uint64_t after);
+  Merge find_producer(const Candidate& candidate, const HeldLaunch& launch, std::uint64_t after);
   /// Fills in why a launch that reads what `producer` writes cannot merge with it, or how it does.
-  void judge_merge(const Call& call, const HeldLaunch& launch, const HeldLaunch& producer,
+  void judge_merge(const Candidate& candidate, const HeldLaunch& launch, const HeldLaunch& producer,
                    Merge& merge);
-  void explain_merge(const Call& call, const Merge& merge);
-  Reason merge_limits(const Call& call, const Merge& merge) const;
+  /// The answer to whether something merges with `launch` rests on those of its parameters.
+  static void fix_values(HeldLaunch& launch, std::uint64_t values);
+  void explain_merge(const Candidate& candidate, const Merge& merge);
+  Reason merge_limits(const Candidate& candidate, const Merge& merge) const;
   /// The merged launch, of which producer and consumer are not yet part; null if the producer is
   /// one, which then has taken over the consumer's arguments.
-  static std::unique_ptr<HeldLaunch> merged_launch(const Call& call, const Merge& merge,
+  static std::unique_ptr<HeldLaunch> merged_launch(const Candidate& candidate, const Merge& merge,
                                                    const HeldLaunch& consumer);
   /// Throws nothing.
   static void merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> merged,
@@ -219,8 +258,8 @@ class LaunchWindow final : public runtime::HeldWork {
   bool has_grant(const HeldLaunch& launch) const;
   static bool held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept;
   /// Owns a kernel for as long as the group `sequence` is held. Throws before it changes anything.
-  static void keep(DeviceWindow& window, const std::shared_ptr<KernelRecord>& kernel,
-                   Prepared& prepared, std::uint64_t sequence);
+  static void keep(DeviceWindow& window, KernelRecord& kernel, Prepared& prepared,
+                   std::uint64_t sequence);
   void bring_to_device(runtime::DeviceState& device,
                        std::span<const detail::CallArgument> arguments);
   /// One attempt, with the issue lock held: false if another thread moved a vector away.
@@ -245,15 +284,41 @@ class LaunchWindow final : public runtime::HeldWork {
   void relieve(runtime::DeviceState& device);
   static std::unique_ptr<HeldLaunch> spare_launch(DeviceWindow& window);
   static Group& new_group(DeviceWindow& window);
-  void explain_pair(const Call& call, const Group& group, Reason reason);
+  void explain_pair(const Candidate& candidate, const Group& group, Reason reason);
+
+  // Windows that repeat (repeat.cpp).
+  /// Holds a launch where the same launch of an earlier window was held; false if the window held
+  /// does not repeat one, or this call does not.
+  bool hold_again(runtime::DeviceState& device, KernelRecord& kernel, const Dims& dims,
+                  std::span<const detail::CallArgument> arguments);
+  /// The repetition that such a call goes on with or begins; null if none. The window lock is held.
+  Repetition* find_repetition(const DeviceWindow& window, const KernelRecord& kernel,
+                              const Dims& dims, std::span<const detail::CallArgument> arguments,
+                              const runtime::DeviceState& device) const noexcept;
+  /// What is held repeats no window from here on: it is placed as usual. The window lock is held.
+  void end_repetition(runtime::DeviceState& device, DeviceWindow& window);
+  /// Keeps a window that has ended, of which `rest` is yet to be issued. The window lock is held.
+  void keep_repetition(DeviceWindow& window, std::span<const std::unique_ptr<Group>> rest);
+  /// A group that was issued goes where it belongs. The window lock is held.
+  static void put_back(DeviceWindow& window, std::unique_ptr<Group> group);
+  /// Destroys repetitions that were given up.
+  static void sweep(DeviceWindow& window);
+  /// Switches, grants or caches change: windows are decided upon anew.
+  void forget_repetitions(runtime::DeviceState& device);
 
   // Issuing (issue.cpp); the device's issue lock is held.
   /// Takes at most so many groups out of the window and issues them.
   void issue_oldest(runtime::DeviceState& device, std::size_t most, Failures& failures);
   void issue_group(runtime::DeviceState& device, Group& group, Failures& failures);
-  /// Of the groups being issued, those from `first` on that are single launches.
-  static std::size_t count_singles(const DeviceWindow& window, std::size_t first) noexcept;
-  /// Issues single launches as a sequence that came before; false if that must be done one by one.
+  // Replaying (replay.cpp); the device's issue lock is held.
+  /// Describes the groups being issued from `first` on in `window.commands`, as far as each is a
+  /// launch of a kernel that is built. Returns how many.
+  std::size_t describe(runtime::DeviceState& device, std::size_t first);
+  static bool describe_single(runtime::DeviceState& device, HeldLaunch& launch,
+                              runtime::LaunchCommand& command);
+  bool describe_fused(runtime::DeviceState& device, Group& group, FusedLaunch& fused,
+                      runtime::LaunchCommand& command);
+  /// Issues them as a sequence that came before; false if that must be done one by one.
   bool replay(runtime::DeviceState& device, std::size_t first, std::size_t count);
   static runtime::Executable& executable_of(runtime::DeviceState& device, const HeldLaunch& launch);
   Plan& plan_for(runtime::DeviceState& device, const Group& group);
@@ -271,7 +336,8 @@ class LaunchWindow final : public runtime::HeldWork {
                    Failures& failures);
   void launch_single(runtime::DeviceState& device, HeldLaunch& launch,
                      runtime::StreamState* stream = nullptr);
-  static void detach(DeviceWindow& window, std::size_t most);
+  /// Takes at most so many groups out of the window: all of them if `most` is the largest number.
+  void detach(runtime::DeviceState& device, std::size_t most);
   void recycle(const runtime::DeviceState& device);
   static void destroy(runtime::Storage* orphans) noexcept;
   void issue_device(runtime::DeviceState& device, Failures& failures);

@@ -10,10 +10,10 @@ void note_launched(runtime::DeviceState& device, const runtime::Queue& queue,
                    const HeldLaunch& launch) {
   std::uint64_t ticket = 0;
   if (launch.parts.empty()) {
-    ticket = device.launches().add(queue, launch.kernel->kernel.name, launch.where);
+    ticket = device.launches().add(queue, launch.kernel->name, launch.where);
   }
   for (const auto& part : launch.parts) {
-    ticket = device.launches().add(queue, part->kernel->kernel.name, part->where);
+    ticket = device.launches().add(queue, part->kernel->name, part->where);
   }
   for (const Access& access : launch.accesses) {
     if (access.writes) access.copy->written_by = ticket;

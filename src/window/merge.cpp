@@ -48,10 +48,10 @@ bool LaunchWindow::is_granted(const HeldLaunch& launch) const {
   return !launch.prepared->device_contraction || has_grant(launch);
 }
 
-LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaunch& launch,
-                                                std::uint64_t after) {
-  auto& groups = call.window.groups;
-  if (groups.empty() || !settings_.epilogue_on(call.device)) return {};
+LaunchWindow::Merge LaunchWindow::find_producer(const Candidate& candidate,
+                                                const HeldLaunch& launch, std::uint64_t after) {
+  auto& groups = candidate.window.groups;
+  if (groups.empty() || !settings_.epilogue_on(candidate.device)) return {};
   // It conflicts with no group later than `after`; what it conflicts with in earlier ones is issued
   // before.
   const auto group = std::ranges::find(groups, after, [](const auto& g) { return g->sequence; });
@@ -71,62 +71,77 @@ LaunchWindow::Merge LaunchWindow::find_producer(const Call& call, const HeldLaun
   } else if (merge.group->launches >= settings_.most_members()) {
     merge.reason = Reason::group_full;
   } else {
-    judge_merge(call, launch, producer, merge);
+    judge_merge(candidate, launch, producer, merge);
   }
   return merge;
 }
 
-void LaunchWindow::judge_merge(const Call& call, const HeldLaunch& launch,
+void LaunchWindow::judge_merge(const Candidate& candidate, const HeldLaunch& launch,
                                const HeldLaunch& producer, Merge& merge) {
   const auto refuse = [&](Reason reason, std::string_view detail = "") {
     merge.reason = reason;
     merge.detail = detail;
   };
-  if (producer.prepared->device_contraction != call.prepared.device_contraction) {
+  if (producer.prepared->device_contraction != candidate.prepared.device_contraction) {
     return refuse(Reason::contraction_differs);
   }
+  if (!candidate.device.properties().exact_compiler_options)
+    return refuse(Reason::inexact_compiler);
   // Before it is probed, a device counts as one that does as it is told; it is probed before the
   // first merge, and then this is asked again.
-  if (call.prepared.device_contraction ||
-      (call.device.is_probed() && call.device.contracts_anyway())) {
-    if (!has_grant(producer) || !has_grant(*call.kernel)) return refuse(Reason::needs_grant);
+  if (candidate.prepared.device_contraction ||
+      (candidate.device.is_probed() && candidate.device.contracts_anyway())) {
+    if (!has_grant(producer) || !has_grant(candidate.kernel)) return refuse(Reason::needs_grant);
     merge.detail =
         fmt::format("granted={} reason=\"{}\"", name(Deviation::cross_kernel_contraction),
-                    *grants_.reason(*call.kernel, Deviation::cross_kernel_contraction));
+                    *grants_.reason(candidate.kernel, Deviation::cross_kernel_contraction));
   }
-  const runtime::TraceScope traced(call.device.trace(), "fuse", call.kernel->kernel.name,
-                                   call.device.id());
+  const runtime::TraceScope traced(candidate.device.trace(), "fuse", candidate.kernel.kernel.name,
+                                   candidate.device.id());
   EpilogueCache::Verdict verdict = epilogue_cache_.judge(producer, launch);
+  merge.producer_values = verdict.producer_values;
+  merge.consumer_values = verdict.consumer_values;
   if (verdict.reason != Reason::none) return refuse(verdict.reason, verdict.words);
   merge.kernel = std::move(verdict.merged);
   if (merge.group->members.size() > 1 && merge.kernel->horizontal_refusal != Reason::none) {
     return refuse(merge.kernel->horizontal_refusal);
   }
   // Asked before the source is made, which a target may be unable to do over its limits (W48).
-  const Prepared* known = merge.kernel->known_on(call.device);
-  const Reason over =
-      limit_passed(call.device.properties(),
-                   known ? known->cost : call.device.driver().parameter_cost(merge.kernel->kernel));
+  const Prepared* known = merge.kernel->known_on(candidate.device);
+  const Reason over = limit_passed(
+      candidate.device.properties(),
+      known ? known->cost : candidate.device.driver().parameter_cost(merge.kernel->kernel));
   if (over != Reason::none) return refuse(over);
   try {
-    merge.prepared = &merge.kernel->on(call.device);
+    merge.prepared = &merge.kernel->on(candidate.device);
   } catch (const Error& failure) {
     merge.kernel->failed = true;
     return refuse(Reason::build_failed, failure.what());
   }
-  merge.reason = merge_limits(call, merge);
+  merge.reason = merge_limits(candidate, merge);
 }
 
-void LaunchWindow::explain_merge(const Call& call, const Merge& merge) {
+void LaunchWindow::fix_values(HeldLaunch& launch, std::uint64_t values) {
+  launch.fixed_values |= values;
+  // Of a merged launch they are values of its parts, behind each consumer's of which is its range.
+  const bool beyond = (values & value_bit(63)) != 0;
+  std::size_t base = 0;
+  for (const auto& part : launch.parts) {
+    part->fixed_values |= beyond ? ~std::uint64_t{0} : base < 63 ? values >> base : 0;
+    base += part->arguments.size() + (part == launch.parts.front() ? 0 : 1);
+  }
+}
+
+void LaunchWindow::explain_merge(const Candidate& candidate, const Merge& merge) {
   if (merge.reason != Reason::none) counters_.refuse(merge.reason);
   if (!explain_.listening()) return;
   const HeldLaunch& producer = *merge.group->members[merge.producer];
   explain_.say({Decision::Kind::epilogue, merge.reason == Reason::none, merge.reason,
-                producer.kernel->kernel.name + "+" + call.kernel->kernel.name, call.device.id(),
-                merge.detail});
+                producer.kernel->kernel.name + "+" + candidate.kernel.kernel.name,
+                candidate.device.id(), merge.detail});
 }
 
-Reason LaunchWindow::merge_limits(const Call& call, const Merge& merge) const {
+Reason LaunchWindow::merge_limits(const Candidate& candidate, const Merge& merge) const {
   const auto& members = merge.group->members;
   if (members.size() == 1) return Reason::none;
   runtime::ParameterCost cost;
@@ -134,17 +149,18 @@ Reason LaunchWindow::merge_limits(const Call& call, const Merge& merge) const {
     const Prepared& prepared = m == merge.producer ? *merge.prepared : *members[m]->prepared;
     cost = cost + prepared.cost + kMemberCost;
   }
-  return limit_passed(call.device.properties(), cost);
+  return limit_passed(candidate.device.properties(), cost);
 }
 
-std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const Merge& merge,
+std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Candidate& candidate,
+                                                        const Merge& merge,
                                                         const HeldLaunch& consumer) {
   std::unique_ptr<HeldLaunch>& producer = merge.group->members[merge.producer];
   // A chain grows by what is new: the merged launch that it was takes the next consumer in.
   const bool grows = !producer->parts.empty();
   std::unique_ptr<HeldLaunch> merged;
   if (!grows) {
-    merged = spare_launch(call.window);
+    merged = spare_launch(candidate.window);
     merged->reset();
     merged->shape = producer->shape;
     merged->where = producer->where;
@@ -155,8 +171,8 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const 
   reserve_more(launch.arguments, most_added);
   reserve_more(launch.accesses, producer->accesses.size() + consumer.accesses.size());
   reserve_more(launch.parts, 2);
-  keep(call.window, merge.kernel, *merge.prepared, merge.group->sequence);
-  keep(call.window, call.kernel, call.prepared, merge.group->sequence);
+  keep(candidate.window, *merge.kernel, *merge.prepared, merge.group->sequence);
+  keep(candidate.window, candidate.kernel, candidate.prepared, merge.group->sequence);
   // From here on nothing throws.
   launch.kernel = merge.kernel.get();
   launch.prepared = merge.prepared;
@@ -172,7 +188,7 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Call& call, const 
     std::ranges::copy(one.arguments, std::back_inserter(launch.arguments));
     for (const Access& access : one.accesses) {
       add_access(launch, base + access.parameter, *access.storage, access.copy,
-                 call.device.properties().store_unit_bytes);
+                 candidate.device.properties().store_unit_bytes);
     }
   };
   if (!grows) append(*producer);

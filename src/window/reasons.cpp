@@ -12,7 +12,7 @@ struct Words {
   std::string_view text;
 };
 
-constexpr std::array<Words, 35> kReasons{{
+constexpr std::array<Words, 36> kReasons{{
     {"none", "applied"},
     {"window_off", "the window is off"},
     {"backend_off", "the window is off for this backend"},
@@ -48,8 +48,9 @@ constexpr std::array<Words, 35> kReasons{{
     {"unproved", "it is not proved that each element is stored once and covers the consumer's"},
     {"structure_of_arrays", "it was launched on a structure of arrays"},
     {"compiling", "the fused kernel is still being built; its members were issued one by one"},
+    {"inexact_compiler", "the device's compiler cannot be kept from relaxing floating point"},
 }};
-static_assert(kReasons.size() == static_cast<std::size_t>(Reason::compiling) + 1);
+static_assert(kReasons.size() == static_cast<std::size_t>(Reason::inexact_compiler) + 1);
 
 }  // namespace
 

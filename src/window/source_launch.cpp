@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/names.hpp"
 #include "window/launch_window.hpp"
 
 namespace salvo::window {
@@ -86,7 +87,8 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
       runtime::Queue& queue = launch.stream ? launch.stream->queue() : device.driver().queue();
       device.launch(queue, launch.stream ? launch.stream->scratch_mark() : device.scratch_mark(),
                     launch.executable, shape, arguments);
-      const std::uint64_t ticket = device.launches().add(queue, launch.name, launch.dims.where());
+      const std::uint64_t ticket =
+          device.launches().add(queue, runtime::lasting_name(launch.name), launch.dims.where());
       Counters::raise(counters_.issued);
       for (const detail::CallArgument& value : values) {
         if (!value.storage) continue;

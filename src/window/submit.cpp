@@ -186,6 +186,16 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                           runtime::StreamState* stream) {
   throw_pending();
   const std::string& name = kernel->kernel.name;
+  try {
+    if (!stream && hold_again(device, *kernel, dims, arguments)) {
+      Counters::raise(counters_.submitted);
+      return;
+    }
+  } catch (...) {
+    Counters::raise(counters_.submitted);
+    Counters::raise(counters_.failed);
+    throw;
+  }
   const runtime::TraceScope traced(device.trace(), "submit", name, device.id());
   check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
@@ -195,10 +205,11 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
     throw located(failure, name, dims.where());
   }
   const std::uint32_t usual = leaves_block_open(dims) ? automatic_block(device, *prepared) : 0;
-  const Call call{device,    window_of(device),
-                  kernel,    *prepared,
-                  dims,      shape_of(device, name, kernel->shared_bytes, usual, dims),
-                  arguments, stream};
+  const Call call{{device, window_of(device), *kernel, *prepared,
+                   shape_of(device, name, kernel->shared_bytes, usual, dims)},
+                  dims,
+                  arguments,
+                  stream};
   if (is_empty(call.shape)) return;  // W35
   if (device.launches().has_losses()) check_losses(device, *kernel, arguments, dims);
 

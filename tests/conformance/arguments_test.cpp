@@ -1,5 +1,8 @@
 // How arguments reach a kernel: views, lengths, tables, aliases, and names.
 // SPDX-License-Identifier: MIT
+#include <functional>
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "conformance/kernels.hpp"
@@ -271,27 +274,44 @@ ir::Kernel scaled_through_a_table(std::uint32_t slots) {
   return k.finish();
 }
 
-TEST_P(Arguments, W31_TablesMayFillTheParametersThatTheDeviceTakes) {
-  const std::uint64_t limit = driver().properties().parameter_bytes;
-  if (limit < 4096 || limit > 40'000) GTEST_SKIP() << "the device states no such limit";
-  const auto bytes = [&](std::uint32_t slots) {
-    return driver().parameter_cost(scaled_through_a_table(slots)).bytes;
-  };
+constexpr std::uint32_t kEach = 32;
+
+/// The largest table of those that fit, over one buffer of whole numbers.
+Case full_table(const std::function<bool(std::uint32_t slots)>& fits) {
   std::uint32_t slots = 1;
-  while (bytes(slots + 64) <= limit) slots += 64;
-  while (bytes(slots + 1) <= limit) ++slots;
-  constexpr std::uint32_t kEach = 32;
-  std::vector<Value> arguments{view(ramp(slots * kEach), 0, kEach)};
+  while (fits(slots + 64)) slots += 64;
+  while (fits(slots + 1)) ++slots;
+  std::vector<float> numbers(slots * kEach);
+  std::iota(numbers.begin(), numbers.end(), 0.0f);
+  std::vector<Value> arguments{view(numbers, 0, kEach)};
   for (std::uint32_t s = 1; s < slots; ++s) {
     arguments.push_back(view_of(0, std::uint64_t{s} * kEach * sizeof(float), kEach));
   }
   for (std::uint32_t s = 0; s < slots; ++s) {
     arguments.push_back(scalar(static_cast<float>(s % 19) - 9.0f));
   }
-  check({.kernel = scaled_through_a_table(slots),
-         .shape = {{slots, 1, 1}, {kEach, 1, 1}, 0},
-         .arguments = arguments,
-         .options = {}});
+  return {.kernel = scaled_through_a_table(slots),
+          .shape = {{slots, 1, 1}, {kEach, 1, 1}, 0},
+          .arguments = arguments,
+          .options = {}};
+}
+
+TEST_P(Arguments, W31_TablesMayFillTheParametersThatTheDeviceTakes) {
+  const std::uint64_t limit = driver().properties().parameter_bytes;
+  if (limit < 4096 || limit > 40'000) GTEST_SKIP() << "the device states no such limit";
+  check(full_table([&](std::uint32_t slots) {
+    return driver().parameter_cost(scaled_through_a_table(slots)).bytes <= limit;
+  }));
+}
+
+TEST_P(Arguments, W36_TablesMayFillTheArgumentSlotsThatTheDeviceHas) {
+  const std::uint32_t limit = driver().properties().argument_slots;
+  if (limit == 0) GTEST_SKIP() << "the device states no such limit";
+  const Case full = full_table([&](std::uint32_t slots) {
+    return driver().parameter_cost(scaled_through_a_table(slots)).slots <= limit;
+  });
+  EXPECT_GT(full.kernel.parameters[0].slots, 1U);
+  check(full);
 }
 
 }  // namespace

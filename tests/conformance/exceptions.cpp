@@ -10,6 +10,7 @@
 #include "codegen/llvm/emitter.hpp"
 #include "codegen/spirv/emitter.hpp"
 #include "passes/expand_math.hpp"
+#include "passes/expand_math_single.hpp"
 #include "unit/kernel_shapes.hpp"
 
 namespace salvo::conformance {
@@ -34,6 +35,9 @@ constexpr Exception kExceptions[] = {
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
     {"Vulkan", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Vulkan reaches host memory it did not allocate only by an extension few drivers have"},
+    {"Metal", "Metal 2", "Grids.FencesOrderNothingElse", "a fence is a word of Metal 3.2"},
+    {"Metal", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
+     "Metal takes memory it did not allocate by whole pages alone"},
     {"Native", "", "Streams.UserSourceRunsWithItsOwnArguments",
      "Native compiles traced kernels; what a user writes for the host needs no device"},
     {"Vulkan", "", "Streams.UserSourceRunsWithItsOwnArguments",
@@ -114,6 +118,18 @@ runtime::UserSource user_source(const Subject& subject) {
             "scaled",
             {}};
   }
+  if (subject.backend == "Metal") {
+    return {"MSL",
+            "#include <metal_stdlib>\n"
+            "using namespace metal;\n"
+            "kernel void scaled(device int* x [[buffer(0)]], constant float& scale [[buffer(1)]],\n"
+            "                   constant int& offset [[buffer(2)]],\n"
+            "                   uint i [[thread_position_in_grid]]) {\n"
+            "  x[i] = (int)(scale * i) + offset;\n"
+            "}\n",
+            "scaled",
+            {}};
+  }
   if (subject.backend == "CUDA/PTX") {
     return {"PTX",
             ".version 6.3\n.target sm_70\n.address_size 64\n"
@@ -137,8 +153,10 @@ runtime::UserSource user_source(const Subject& subject) {
 }
 
 double stated_ulps(const Subject& subject, Op function, ir::Scalar type) {
-  // Computed in F64 and rounded once (passes/expand_math_plain.hpp).
-  if (subject.backend == "Vulkan" && type == ir::Scalar::F32) return 1;
+  // On F32 computed in F64 and rounded once (passes/expand_math_plain.hpp).
+  if (subject.backend == "Vulkan") {
+    return type == ir::Scalar::F32 ? 1 : passes::math_ulps(function, type);
+  }
   const bool wide = type == ir::Scalar::F64;
   double bound = 0;
   if (subject.backend == "OpenCL" || subject.backend == "LevelZero" || subject.backend == "HIP") {
@@ -150,6 +168,12 @@ double stated_ulps(const Subject& subject, Op function, ir::Scalar type) {
         subject.driver->properties().name.find("Oclgrind") != std::string::npos) {
       bound = std::max(bound, host->second);
     }
+  } else if (subject.backend == "Metal") {
+    // Those that MSL lacks are written out (passes/expand_math_single.hpp).
+    const double log = kOpenclUlps.at(Op::Log);
+    const bool written = function == Op::Cbrt || function == Op::Expm1 || function == Op::Log1p ||
+                         function == Op::Hypot;
+    bound = written ? passes::single_math_ulps(function, log) : kOpenclUlps.at(function);
   } else if (subject.backend == "CUDA/C") {
     bound = (wide ? kCudaDoubleUlps : kCudaSingleUlps).at(function);
   } else if (subject.backend == "CUDA/PTX") {
@@ -167,11 +191,6 @@ double ulp_bound(const Subject& subject, Op function, ir::Scalar type) {
   if (type != ir::Scalar::F64) return bound;
   const auto host = kHostUlps.find(function);
   return bound + (host == kHostUlps.end() ? 1 : host->second);
-}
-
-bool refuses(const Subject& subject, Op, ir::Scalar type) {
-  // GLSL.std.450 has these functions for F32 only, and nothing wider to compute them in.
-  return subject.backend == "Vulkan" && type == ir::Scalar::F64;
 }
 
 }  // namespace salvo::conformance

@@ -25,7 +25,4 @@ double stated_ulps(const Subject& subject, ir::Op function, ir::Scalar type);
 /// is stated for the backend, and what the interpreter's own function may be off.
 double ulp_bound(const Subject& subject, ir::Op function, ir::Scalar type);
 
-/// Whether the backend says by name that it has no such function on the type.
-bool refuses(const Subject& subject, ir::Op function, ir::Scalar type);
-
 }  // namespace salvo::conformance

@@ -11,6 +11,7 @@
 #include "backends/hip/hip_backend.hpp"
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/level_zero/level_zero_backend.hpp"
+#include "backends/metal/metal_backend.hpp"
 #include "backends/native/native_backend.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
@@ -39,14 +40,22 @@ struct Found {
     backends.push_back(backends::cuda::make_c_backend());
     backends.push_back(backends::hip::make_backend());
     backends.push_back(backends::level_zero::make_backend());
+    backends.push_back(backends::metal::make_backend());
     backends.push_back(backends::opencl::make_backend());
     backends.push_back(backends::vulkan::make_backend({.validation = test::vulkan_validation()}));
     backends.push_back(backends::native::make_backend(test::native_settings()));
+    // What stands in for features that the devices here have.
+    backends.push_back(backends::vulkan::make_backend(
+        {.validation = test::vulkan_validation(),
+         .lacking = {
+             .buffer_addresses = true, .timeline_semaphores = true, .memory_model = true}}));
+    const runtime::Backend* const plain_vulkan = backends.back().get();
     for (const auto& backend : backends) {
       auto opened = backend->open();
       const std::string name(backend->name());
+      const std::string label = label_of(name) + (backend.get() == plain_vulkan ? "Plain" : "");
       for (std::size_t i = 0; i < opened.size(); ++i) {
-        subjects.push_back({name, label_of(name) + std::to_string(i), opened[i].get()});
+        subjects.push_back({name, label + std::to_string(i), opened[i].get()});
       }
       if (backend->unavailable()) missing.push_back(name + ": " + backend->unavailable()->reason);
       std::move(opened.begin(), opened.end(), std::back_inserter(drivers));

@@ -1,91 +1,60 @@
-// The CUDA driver layer on a stand-in driver: what a launch calls, what it passes, how it fails.
+// CUDA on stand-ins of its driver and of NVRTC: what is CUDA's own, and the tests of the family.
 // SPDX-License-Identifier: MIT
-#include <dlfcn.h>
-
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/cuda/cuda_api.hpp"
 #include "backends/cuda/cuda_backend.hpp"
-#include "backends/cuda/cuda_drivers.hpp"
-#include "drivers/fake_cuda.hpp"
+#include "backends/cuda/cuda_facts.hpp"
+#include "drivers/driver_fixture.hpp"
 #include "salvo/error.hpp"
-#include "unit/kernel_shapes.hpp"
 
-namespace salvo::backends::cuda {
+namespace salvo::tests {
 namespace {
 
-using ir::Op;
-using ir::Scalar;
-using runtime::Argument;
+using namespace backends::cuda;  // NOLINT(google-build-using-namespace): the subject of the file
 
-class CudaDriver : public testing::Test {
+Subject ptx() {
+  return {.label = "CudaPtx",
+          .backend = "CUDA/PTX",
+          .language = "PTX",
+          .libraries = {"libcuda.so.1"},
+          .driver = "fake_cuda",
+          .compiler = "fake_cuda",
+          .make = make_ptx_backend,
+          .prefix = "cu",
+          .launch = "cuLaunchKernel",
+          .launch_spoken = "cuLaunchKernel",
+          .allocate = "cuMemAlloc_v2",
+          .synchronize = "cuStreamSynchronize",
+          .compile = "cuLinkAddData_v2",
+          .words = "line 3: the assembler's words",
+          .error = "CUDA_ERROR_STAND_IN",
+          .max_threads = 512};
+}
+Subject c() {
+  Subject subject = ptx();
+  subject.label = "CudaC";
+  subject.backend = "CUDA/C";
+  subject.language = "CUDA C";
+  subject.libraries = {"libcuda.so.1", "libnvrtc.so.13"};
+  subject.compiler = "fake_nvrtc";
+  subject.make = make_c_backend;
+  subject.compile = "nvrtcCompileProgram";
+  subject.words = "line 3: the compiler's words";
+  return subject;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, FamilyDriver, testing::Values(ptx(), c()),
+                         [](const auto& tested) { return tested.param.label; });
+
+class CudaDriver : public DriverFixture {
  protected:
-  void SetUp() override {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW);
-    fake_ = library ? static_cast<FakeCuda*>(dlsym(library, "fake_cuda")) : nullptr;
-    if (!fake_) GTEST_SKIP() << "the stand-in driver is not in LD_LIBRARY_PATH";
-    *fake_ = {};
-    backend_ = make_ptx_backend();
-    auto devices = backend_->open();
-    ASSERT_EQ(devices.size(), 1U);
-    device_ = std::move(devices.front());
-  }
-  void TearDown() override {
-    if (!fake_) return;
-    fake_->failing = "";
-    device_.reset();
-    EXPECT_EQ(fake_->contexts, 0);
-    EXPECT_EQ(fake_->modules, 0);
-    EXPECT_EQ(fake_->buffers, 0);
-    EXPECT_EQ(fake_->depth, 0) << "a context was left behind";
-  }
-
-  static ir::Kernel scale() {
-    test::Shapes k("scale");
-    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), false);
-    const auto by = k.scalar_parameter("by", Scalar::F32);
-    const auto i = k.position(Op::GlobalIdx, 0);
-    k.store(x, i, k.op(Op::Mul, {k.load(x, i), k.param(by)}));
-    return k.finish();
-  }
-  std::unique_ptr<runtime::Executable> built() {
-    const ir::Kernel kernel = scale();
-    return device_->build(kernel, device_->translate(kernel, {}), {});
-  }
-  static std::vector<Argument> arguments() {
-    std::vector<Argument> all(2);
-    all[0].buffer = {1, 4096, 0x5000};
-    all[0].byte_offset = 16;
-    all[1].bits = 0x40000000;
-    return all;
-  }
-  void launch(runtime::Executable& executable) {
-    device_->launch(device_->queue(), executable, {{7, 1, 1}, {128, 1, 1}, 0}, arguments());
-  }
-  /// What `call` throws while `function` returns `status`.
-  Error failure(const char* function, int status, const std::function<void()>& call) {
-    fake_->failing = function;
-    fake_->status = status;
-    try {
-      call();
-    } catch (const Error& error) {
-      fake_->failing = "";
-      return error;
-    }
-    fake_->failing = "";
-    ADD_FAILURE() << function << " failed unnoticed";
-    return Error(Errc::io, "nothing was thrown");
-  }
-
-  FakeCuda* fake_ = nullptr;
-  std::unique_ptr<runtime::Backend> backend_;
-  std::unique_ptr<runtime::DeviceDriver> device_;
+  CudaDriver() : DriverFixture(ptx()) {}
+};
+class CudaCDriver : public DriverFixture {
+ protected:
+  CudaCDriver() : DriverFixture(c()) {}
 };
 
 TEST_F(CudaDriver, PropertiesAreTheDrivers) {
@@ -99,107 +68,8 @@ TEST_F(CudaDriver, PropertiesAreTheDrivers) {
 
 TEST_F(CudaDriver, AnOldArchitectureIsRefusedInWords) {
   fake_->capability = 6;
-  EXPECT_EQ(read_facts(Drivers::instance().api(), 0).obstacle,
+  EXPECT_EQ(read_facts(drivers().api(), 0).obstacle,
             "compute capability 7.0 is needed and it has 6.0");
-}
-
-TEST_F(CudaDriver, P3_ARepeatLaunchIsOneDriverCall) {
-  const auto executable = built();
-  launch(*executable);
-  const Api& api = Drivers::instance().api();
-  const auto launches = api.Launch.calls();
-  const auto asked = [&] {
-    return api.KernelValue.calls() + api.DeviceValue.calls() + api.ActiveBlocks.calls() +
-           api.MemAlloc.calls() + api.StreamSynchronize.calls() + api.EventCreate.calls() +
-           api.ModuleKernel.calls() + api.StreamPriorities.calls();
-  };
-  const auto before = asked();
-  for (int i = 0; i < 10; ++i) launch(*executable);
-  EXPECT_EQ(api.Launch.calls(), launches + 10);
-  EXPECT_EQ(asked(), before);
-}
-
-TEST_F(CudaDriver, ALaunchPassesOneBlock) {
-  const auto executable = built();
-  launch(*executable);
-  ASSERT_EQ(fake_->block_bytes, 12U);
-  std::uint64_t address = 0;
-  float by = 0;
-  std::memcpy(&address, fake_->block, 8);
-  std::memcpy(&by, fake_->block + 8, 4);
-  EXPECT_EQ(address, 0x5010U);
-  EXPECT_EQ(by, 2.0f);
-  EXPECT_EQ(fake_->grid[0], 7U);
-  EXPECT_EQ(fake_->threads[0], 128U);
-}
-
-TEST_F(CudaDriver, P5_TheBlockIsTheOneWithMostThreadsResident) {
-  const auto executable = built();
-  EXPECT_EQ(executable->max_threads_per_block(), 512U);
-  EXPECT_EQ(device_->preferred_block(executable.get()), 128U);
-  EXPECT_EQ(device_->preferred_block(nullptr), 0U);
-}
-
-TEST_F(CudaDriver, ASynchronousLaunchFailureIsJustThat) {
-  const auto executable = built();
-  const Error error = failure("cuLaunchKernel", 701, [&] { launch(*executable); });
-  EXPECT_EQ(error.code(), Errc::launch_failed);
-  EXPECT_FALSE(error.details().may_have_started);
-  EXPECT_EQ(error.backend(), "CUDA/PTX");
-  EXPECT_EQ(error.operation(), "cuLaunchKernel");
-  EXPECT_THAT(error.message(), testing::HasSubstr("CUDA_ERROR_STAND_IN: as the test asked"));
-  launch(*executable);
-}
-
-TEST_F(CudaDriver, AnIllegalAddressLosesTheDevice) {
-  for (int status : {700, 716, 719}) {
-    const Error error =
-        failure("cuStreamSynchronize", status, [&] { device_->finish(device_->queue()); });
-    EXPECT_EQ(error.code(), Errc::device_lost);
-    EXPECT_TRUE(error.details().may_have_started);
-  }
-}
-
-TEST_F(CudaDriver, MemoryThatRunsOutIsCalledThat) {
-  EXPECT_EQ(failure("cuMemAlloc_v2", 2, [&] { device_->allocate(4096); }).code(),
-            Errc::out_of_memory);
-  const Error error = failure("none", 0, [&] { device_->allocate(std::size_t{1} << 40); });
-  EXPECT_EQ(error.code(), Errc::out_of_memory);
-  EXPECT_THAT(error.message(), testing::HasSubstr("1099511627776 bytes were asked for"));
-}
-
-TEST_F(CudaDriver, AssemblerErrorsCarryItsWords) {
-  const Error error = failure("cuLinkAddData_v2", 218, [&] { built(); });
-  EXPECT_EQ(error.code(), Errc::compile_failed);
-  EXPECT_EQ(error.log(), "line 3: the assembler's words");
-}
-
-TEST_F(CudaDriver, MemoryOfOtherLibrariesIsCheckedAndTaken) {
-  const runtime::Buffer all = device_->adopt(0x7000, 4096);
-  EXPECT_EQ(all.address, 0x7000U);
-  EXPECT_EQ(all.bytes, 4096U);
-  EXPECT_EQ(device_->adopt(0x7010, 16).address, 0x7010U);
-  Error error = failure("none", 0, [&] { device_->adopt(0x7010, 4096); });
-  EXPECT_EQ(error.code(), Errc::invalid_argument);
-  EXPECT_THAT(error.message(), testing::HasSubstr("4096 bytes from 0x7010 pass the end"));
-  error = failure("none", 0, [&] { device_->adopt(0x9000, 16); });
-  EXPECT_EQ(error.code(), Errc::invalid_argument);
-  EXPECT_THAT(error.message(), testing::HasSubstr("0x9000 is no memory of this device"));
-}
-
-TEST_F(CudaDriver, StreamsOfOtherLibrariesAreUsedAndLeft) {
-  const Api& api = Drivers::instance().api();
-  const auto made = api.StreamCreate.calls();
-  const auto destroyed = api.StreamDestroy.calls();
-  {
-    const auto queue = device_->adopt_queue(0x1234);
-    EXPECT_EQ(queue->native(), 0x1234U);
-    const auto executable = built();
-    device_->launch(*queue, *executable, {{7, 1, 1}, {128, 1, 1}, 0}, arguments());
-    device_->finish(*queue);
-  }
-  EXPECT_EQ(api.StreamCreate.calls(), made);
-  EXPECT_EQ(api.StreamDestroy.calls(), destroyed);
 }
 
 TEST_F(CudaDriver, R14_TwoBackendsOnOneDeviceCopyWithinIt) {
@@ -209,7 +79,7 @@ TEST_F(CudaDriver, R14_TwoBackendsOnOneDeviceCopyWithinIt) {
   const runtime::Buffer to = device_->allocate(16);
   const char text[16] = "straight across";
   other[0]->write(other[0]->queue(), from, 0, text, 16);
-  const Api& api = Drivers::instance().api();
+  const auto& api = drivers().api();
   const auto peers = api.CopyPeer.calls();
   ASSERT_TRUE(device_->copy_from(device_->queue(), to, *other[0], other[0]->queue(), from, 16));
   EXPECT_EQ(api.CopyPeer.calls(), peers);
@@ -218,6 +88,14 @@ TEST_F(CudaDriver, R14_TwoBackendsOnOneDeviceCopyWithinIt) {
   EXPECT_STREQ(got, text);
   device_->release(to);
   other[0]->release(from);
+}
+
+TEST_F(CudaCDriver, W51_ContractionIsForbiddenLastInEveryModeButDevice) {
+  for (const bool device_mode : {false, true}) {
+    built({.device_contraction = device_mode});
+    const std::string options = compiler_->options;
+    EXPECT_TRUE(options.ends_with(device_mode ? " --fmad=true " : " --fmad=false ")) << options;
+  }
 }
 
 TEST_F(CudaDriver, R14_TheProgramsOwnContextComesBack) {
@@ -232,4 +110,4 @@ TEST_F(CudaDriver, R14_TheProgramsOwnContextComesBack) {
 }
 
 }  // namespace
-}  // namespace salvo::backends::cuda
+}  // namespace salvo::tests

@@ -1,12 +1,12 @@
 // A stand-in libcuda.so.1: one device whose kernels do nothing.
 // SPDX-License-Identifier: MIT
-#include "drivers/fake_cuda.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+
+#include "drivers/stand_in.hpp"
 
 namespace {
 
@@ -19,27 +19,9 @@ char* error_log = nullptr;
 
 }  // namespace
 
-#define SALVO_EXPORT extern "C" __attribute__((visibility("default")))
-
-SALVO_EXPORT FakeCuda fake_cuda;
-FakeCuda fake_cuda;
-
-namespace {
-
-int answer(const char* function) {
-  return std::strcmp(fake_cuda.failing, function) == 0 ? fake_cuda.status : 0;
-}
-
-}  // namespace
-
-/// A function that does `body` unless a test wants it to fail.
-#define SALVO_FAKE(name, parameters, body)               \
-  SALVO_EXPORT int name parameters;                      \
-  int name parameters {                                  \
-    if (const int status = answer(#name)) return status; \
-    body;                                                \
-    return 0;                                            \
-  }
+SALVO_EXPORT StandIn fake_cuda;
+StandIn fake_cuda;
+#define SALVO_STAND_IN fake_cuda
 
 SALVO_FAKE(cuInit, (unsigned), )
 SALVO_FAKE(cuDriverGetVersion, (int* version), *version = 13000)
@@ -78,21 +60,25 @@ SALVO_FAKE(cuMemcpyPeerAsync, (Address to, void*, Address from, void*, std::size
            std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes))
 SALVO_FAKE(cuDeviceCanAccessPeer, (int* reaches, int, int), *reaches = 1)
 SALVO_FAKE(cuCtxEnablePeerAccess, (void*, unsigned), )
-SALVO_FAKE(cuStreamCreateWithPriority, (void** stream, unsigned, int), *stream = elf)
-SALVO_FAKE(cuStreamDestroy_v2, (void*), )
+SALVO_FAKE(cuStreamCreateWithPriority, (void** stream, unsigned, int), *stream = elf;
+           ++fake_cuda.streams)
+SALVO_FAKE(cuStreamDestroy_v2, (void*), --fake_cuda.streams)
 SALVO_FAKE(cuStreamSynchronize, (void*), )
 SALVO_FAKE(cuStreamWaitEvent, (void*, void*, unsigned), )
-SALVO_FAKE(cuEventCreate, (void** event, unsigned), *event = elf)
-SALVO_FAKE(cuEventDestroy_v2, (void*), )
+SALVO_FAKE(cuEventCreate, (void** event, unsigned), *event = elf; ++fake_cuda.events)
+SALVO_FAKE(cuEventDestroy_v2, (void*), --fake_cuda.events)
 SALVO_FAKE(cuEventRecord, (void*, void*), )
 SALVO_FAKE(cuEventSynchronize, (void*), )
 SALVO_FAKE(cuEventQuery, (void*), )
-SALVO_FAKE(cuEventElapsedTime, (float* milliseconds, void*, void*), *milliseconds = 1)
+SALVO_FAKE(cuEventElapsedTime, (float* milliseconds, void*, void*), *milliseconds = 1.5f)
 SALVO_FAKE(cuModuleLoadDataEx, (void** module, const void*, unsigned, int*, void**), *module = elf;
            ++fake_cuda.modules)
 SALVO_FAKE(cuModuleUnload, (void*), --fake_cuda.modules)
 SALVO_FAKE(cuModuleGetFunction, (void** function, void*, const char*), *function = elf)
-SALVO_FAKE(cuFuncGetAttribute, (int* value, int what, void*), *value = what == 0 ? 512 : 0)
+SALVO_FAKE(cuFuncGetAttribute, (int* value, int what, void*),
+           *value = what == 0   ? 512
+                    : what == 3 ? 24
+                                : 0)
 SALVO_FAKE(cuFuncSetAttribute, (void*, int, int), )
 // Most threads are resident in blocks of 128.
 SALVO_FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, void*, int size, std::size_t),
@@ -168,13 +154,13 @@ int cuLinkCreate_v2(unsigned count, int* options, void** values, void** linker) 
     if (options[i] == kErrorLog) error_log = static_cast<char*>(values[i]);
   }
   *linker = elf;
-  return answer("cuLinkCreate_v2");
+  return fake_cuda.answer("cuLinkCreate_v2");
 }
 
 SALVO_EXPORT int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*,
                                   void**);
 int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*, void**) {
-  const int status = answer("cuLinkAddData_v2");
+  const int status = fake_cuda.answer("cuLinkAddData_v2");
   if (status != 0) std::strcpy(error_log, "line 3: the assembler's words");
   return status;
 }
@@ -183,18 +169,19 @@ SALVO_EXPORT int cuLinkComplete(void*, void** code, std::size_t* bytes);
 int cuLinkComplete(void*, void** code, std::size_t* bytes) {
   *code = elf;
   *bytes = sizeof(elf);
-  return answer("cuLinkComplete");
+  return fake_cuda.answer("cuLinkComplete");
 }
 
 SALVO_EXPORT int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                 unsigned, void*, void**, void**);
 int cuLaunchKernel(void*, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned, void*, void**, void** extra) {
-  if (const int status = answer("cuLaunchKernel")) return status;
+                   unsigned bz, unsigned shared, void*, void**, void** extra) {
+  if (const int status = fake_cuda.answer("cuLaunchKernel")) return status;
   const unsigned grid[] = {gx, gy, gz};
   const unsigned threads[] = {bx, by, bz};
   std::copy(std::begin(grid), std::end(grid), fake_cuda.grid);
   std::copy(std::begin(threads), std::end(threads), fake_cuda.threads);
+  fake_cuda.shared_bytes = shared;
   // A pointer to the block, and one to its size, each after its tag.
   fake_cuda.block_bytes = *static_cast<std::size_t*>(extra[3]);
   std::memcpy(fake_cuda.block, extra[1], std::min(fake_cuda.block_bytes, sizeof(fake_cuda.block)));

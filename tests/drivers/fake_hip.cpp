@@ -1,12 +1,13 @@
-// A stand-in libamdhip64.so.7 that records what is called: devices whose kernels do nothing.
+// A stand-in libamdhip64, of ROCm 5, 6 or 7, that records what is called: devices whose kernels do
+// nothing.
 // SPDX-License-Identifier: MIT
-#include "drivers/fake_hip.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+
+#include "drivers/stand_in.hpp"
 
 namespace {
 
@@ -16,31 +17,9 @@ char elf[64] =
 
 }  // namespace
 
-#define SALVO_EXPORT extern "C" __attribute__((visibility("default")))
-
-SALVO_EXPORT FakeHip fake_hip;
-FakeHip fake_hip;
-
-namespace {
-
-/// Notes the call; what it is to return.
-int answer(const char* function) {
-  if (fake_hip.call_count < static_cast<int>(std::size(fake_hip.calls))) {
-    fake_hip.calls[fake_hip.call_count++] = function;
-  }
-  return std::strcmp(fake_hip.failing, function) == 0 ? fake_hip.status : 0;
-}
-
-}  // namespace
-
-/// A function that does `body` unless a test wants it to fail.
-#define SALVO_FAKE(name, parameters, body)               \
-  SALVO_EXPORT int name parameters;                      \
-  int name parameters {                                  \
-    if (const int status = answer(#name)) return status; \
-    body;                                                \
-    return 0;                                            \
-  }
+SALVO_EXPORT StandIn fake_hip;
+StandIn fake_hip;
+#define SALVO_STAND_IN fake_hip
 
 SALVO_EXPORT const char* hipGetErrorName(int);
 const char* hipGetErrorName(int) {
@@ -52,13 +31,19 @@ const char* hipGetErrorString(int) {
 }
 
 SALVO_FAKE(hipInit, (unsigned), )
-SALVO_FAKE(hipDriverGetVersion, (int* version), *version = 60'200'123)
+SALVO_FAKE(hipDriverGetVersion, (int* version), *version = SALVO_ROCM * 10'000'000 + 200'123)
 SALVO_FAKE(hipGetDeviceCount, (int* count), *count = fake_hip.devices)
 SALVO_FAKE(hipDeviceGet, (int* device, int index), *device = index)
 SALVO_FAKE(hipDeviceGetName, (char* name, int, int), std::strcpy(name, "Stand-in"))
 SALVO_FAKE(hipDeviceTotalMem, (std::size_t * bytes, int), *bytes = std::size_t{1} << 34)
+// The structure grew in ROCm 6, and its function got another name.
+#if SALVO_ROCM < 6
+SALVO_FAKE(hipGetDeviceProperties, (char* properties, int),
+           std::strcpy(properties + 396, fake_hip.architecture))
+#else
 SALVO_FAKE(hipGetDevicePropertiesR0600, (char* properties, int),
            std::strcpy(properties + 1160, fake_hip.architecture))
+#endif
 SALVO_FAKE(hipGetDevice, (int* device), *device = fake_hip.device_of_thread)
 SALVO_FAKE(hipSetDevice, (int device), fake_hip.device_of_thread = device)
 SALVO_FAKE(hipDeviceGetStreamPriorityRange, (int* least, int* greatest), *least = 1; *greatest = -1)
@@ -75,13 +60,16 @@ SALVO_FAKE(hipMemcpyDtoHAsync, (void* to, void* from, std::size_t bytes, void*),
            std::memcpy(to, from, bytes))
 SALVO_FAKE(hipMemcpyDtoDAsync, (void* to, void* from, std::size_t bytes, void*),
            std::memmove(to, from, bytes))
+// One allocation of 4096 bytes at 0x7000 of this device.
 SALVO_FAKE(
-    hipPointerGetAttribute, (void* value, int what, void* address), switch (what) {
+    hipPointerGetAttribute, (void* value, int what, std::uintptr_t address),
+    if (address < 0x7000 || address >= 0x8000) return 1;
+    switch (what) {
       case 9:
         *static_cast<int*>(value) = 0;
         break;
       case 11:
-        *static_cast<void**>(value) = address;
+        *static_cast<std::uintptr_t*>(value) = 0x7000;
         break;
       default:
         *static_cast<std::size_t*>(value) = 4096;
@@ -112,7 +100,7 @@ SALVO_FAKE(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
 
 SALVO_EXPORT int hipDeviceGetAttribute(int* value, int what, int);
 int hipDeviceGetAttribute(int* value, int what, int) {
-  if (const int status = answer("hipDeviceGetAttribute")) return status;
+  if (const int status = fake_hip.answer("hipDeviceGetAttribute")) return status;
   switch (what) {
     case 16:
       *value = 0;
@@ -135,7 +123,7 @@ int hipDeviceGetAttribute(int* value, int what, int) {
       *value = 65'536;
       return 0;
     case 87:
-      *value = 64;
+      *value = fake_hip.wave_size;
       return 0;
     default:
       return 1;
@@ -146,7 +134,7 @@ SALVO_EXPORT int hipModuleLaunchKernel(void*, unsigned, unsigned, unsigned, unsi
                                        unsigned, unsigned, void*, void**, void**);
 int hipModuleLaunchKernel(void*, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned shared, void*, void**, void** extra) {
-  if (const int status = answer("hipModuleLaunchKernel")) return status;
+  if (const int status = fake_hip.answer("hipModuleLaunchKernel")) return status;
   const unsigned grid[] = {gx, gy, gz};
   const unsigned threads[] = {bx, by, bz};
   std::copy(std::begin(grid), std::end(grid), fake_hip.grid);
@@ -163,23 +151,7 @@ int hipModuleLaunchKernel(void*, unsigned gx, unsigned gy, unsigned gz, unsigned
   return 0;
 }
 
-// The compiler.
-
-SALVO_FAKE(hiprtcVersion, (int* major, int* minor), *major = 9; *minor = 0)
-SALVO_FAKE(hiprtcCreateProgram,
-           (void** program, const char* source, const char*, int, const char**, const char**),
-           *program = elf;
-           std::strncpy(fake_hip.source, source, sizeof(fake_hip.source) - 1))
-SALVO_FAKE(hiprtcDestroyProgram, (void**), )
-SALVO_FAKE(
-    hiprtcCompileProgram, (void*, int count, const char** options), fake_hip.options[0] = '\0';
-    for (int i = 0; i < count; ++i) {
-      std::strcat(fake_hip.options, options[i]);
-      std::strcat(fake_hip.options, " ");
-    })
-SALVO_FAKE(hiprtcGetProgramLogSize, (void*, std::size_t* bytes),
-           *bytes = sizeof("line 3: the compiler's words"))
-SALVO_FAKE(hiprtcGetProgramLog, (void*, char* log),
-           std::strcpy(log, "line 3: the compiler's words"))
-SALVO_FAKE(hiprtcGetCodeSize, (void*, std::size_t* bytes), *bytes = sizeof(elf))
-SALVO_FAKE(hiprtcGetCode, (void*, char* code), std::memcpy(code, elf, sizeof(elf)))
+// Up to ROCm 6 the compiler is part of the runtime's library.
+#if SALVO_ROCM < 7
+#  include "drivers/fake_hiprtc.cpp"
+#endif

@@ -1,108 +1,63 @@
-// The HIP backend on a recording stand-in: what it calls, in which order, and how it fails.
+// HIP on a recording stand-in of its runtime and compiler: what is HIP's own, and the tests of the
+// family.
 // SPDX-License-Identifier: MIT
-#include <dlfcn.h>
-
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include "backends/hip/hip_api.hpp"
 #include "backends/hip/hip_backend.hpp"
-#include "backends/hip/hip_drivers.hpp"
-#include "drivers/fake_hip.hpp"
+#include "backends/hip/hip_facts.hpp"
+#include "drivers/driver_fixture.hpp"
 #include "salvo/error.hpp"
 #include "unit/kernel_shapes.hpp"
 
-namespace salvo::backends::hip {
+namespace salvo::tests {
 namespace {
 
-using ir::Op;
-using ir::Scalar;
-using runtime::Argument;
+using backends::hip::drivers;
+using backends::hip::generation;
+using backends::hip::read_facts;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class HipDriver : public testing::Test {
+Subject hip() {
+  return {
+      .label = "Hip",
+      .backend = "HIP",
+      .language = "HIP",
+      .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libhiprtc.so.7"},
+      .driver = "fake_hip",
+      .compiler = "fake_hiprtc",
+      .make = backends::hip::make_backend,
+      .prefix = "hip",
+      .launch = "hipModuleLaunchKernel",
+      .launch_spoken = "hipModuleLaunchKernel",
+      .allocate = "hipMalloc",
+      .synchronize = "hipStreamSynchronize",
+      .compile = "hiprtcCompileProgram",
+      .words = "line 3: the compiler's words",
+      .error = "hipErrorStandIn",
+      .max_threads = 1024};
+}
+
+INSTANTIATE_TEST_SUITE_P(Hip, FamilyDriver, testing::Values(hip()),
+                         [](const auto& tested) { return tested.param.label; });
+
+class HipDriver : public DriverFixture {
  protected:
-  void SetUp() override {
-    void* library = dlopen("libamdhip64.so.7", RTLD_NOW);
-    fake_ = library ? static_cast<FakeHip*>(dlsym(library, "fake_hip")) : nullptr;
-    if (!fake_) GTEST_SKIP() << "the stand-in is not in LD_LIBRARY_PATH";
-    *fake_ = {};
-    backend_ = make_backend();
-    auto devices = backend_->open();
-    ASSERT_EQ(devices.size(), 1U);
-    device_ = std::move(devices.front());
-    fake_->call_count = 0;
-  }
-  void TearDown() override {
-    if (!fake_) return;
-    fake_->failing = "";
-    device_.reset();
-    EXPECT_EQ(fake_->modules, 0);
-    EXPECT_EQ(fake_->buffers, 0);
-    EXPECT_EQ(fake_->streams, 0);
-    EXPECT_EQ(fake_->events, 0);
-  }
-
-  static ir::Kernel scale() {
-    test::Shapes k("scale");
-    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), false);
-    const auto by = k.scalar_parameter("by", Scalar::F32);
-    const auto i = k.position(Op::GlobalIdx, 0);
-    k.store(x, i, k.op(Op::Mul, {k.load(x, i), k.param(by)}));
-    return k.finish();
-  }
-  std::unique_ptr<runtime::Executable> built(const runtime::TranslateOptions& options = {}) {
-    const ir::Kernel kernel = scale();
-    return device_->build(kernel, device_->translate(kernel, options), {});
-  }
-  void launch(runtime::Executable& executable) {
-    std::vector<Argument> arguments(2);
-    arguments[0].buffer = {1, 4096, 0x5000};
-    arguments[0].byte_offset = 16;
-    arguments[1].bits = 0x40000000;
-    device_->launch(device_->queue(), executable, {{7, 2, 1}, {128, 1, 1}, 32}, arguments);
-  }
-  /// What `work` calls, but for the questions which device is current.
-  std::vector<std::string> calls_of(const std::function<void()>& work) {
-    fake_->call_count = 0;
-    work();
-    std::vector<std::string> calls;
-    for (int i = 0; i < fake_->call_count; ++i) {
-      if (std::strcmp(fake_->calls[i], "hipGetDevice") != 0) calls.push_back(fake_->calls[i]);
-    }
-    return calls;
-  }
-  Error failure(const char* function, int status, const std::function<void()>& call) {
-    fake_->failing = function;
-    fake_->status = status;
-    try {
-      call();
-    } catch (const Error& error) {
-      fake_->failing = "";
-      return error;
-    }
-    fake_->failing = "";
-    ADD_FAILURE() << function << " failed unnoticed";
-    return Error(Errc::io, "nothing was thrown");
-  }
-
-  FakeHip* fake_ = nullptr;
-  std::unique_ptr<runtime::Backend> backend_;
-  std::unique_ptr<runtime::DeviceDriver> device_;
+  HipDriver() : DriverFixture(hip()) {}
 };
 
 TEST_F(HipDriver, PropertiesAreTheRuntimes) {
   const DeviceProperties& is = device_->properties();
   EXPECT_EQ(is.name, "Stand-in");
   EXPECT_EQ(is.platform, "gfx90a:sramecc+:xnack-");
-  EXPECT_EQ(is.driver_version, "HIP 6.2.123");
+  EXPECT_THAT(is.driver_version, testing::MatchesRegex("HIP [567]\\.2\\.123"));
   EXPECT_EQ(is.warp_size, 64U);
   EXPECT_EQ(is.compute_units, 104U);
   EXPECT_EQ(is.shared_bytes_per_block, 65'536U);
@@ -112,146 +67,77 @@ TEST_F(HipDriver, PropertiesAreTheRuntimes) {
 }
 
 TEST_F(HipDriver, ABuildCompilesLoadsAndAsksOnce) {
-  const auto calls = calls_of([&] { built(); });
-  EXPECT_THAT(
-      calls,
-      ElementsAre("hiprtcCreateProgram", "hiprtcCompileProgram", "hiprtcGetCodeSize",
-                  "hiprtcGetCode", "hiprtcDestroyProgram", "hipModuleLoadDataEx",
-                  "hipModuleGetFunction", "hipFuncGetAttribute", "hipFuncGetAttribute",
-                  "hipFuncGetAttribute", "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
-                  "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
-                  "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
-                  "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
-                  "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
-                  "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleUnload"));
-}
-
-TEST_F(HipDriver, W73_ACodeObjectIsLoadedWithoutACompilation) {
-  const std::vector<std::byte> binary = built()->binary();
-  const ir::Kernel kernel = scale();
-  const runtime::Program program = device_->translate(kernel, {});
-  const auto calls = calls_of([&] { device_->build(kernel, program, binary); });
-  EXPECT_EQ(calls.front(), "hipModuleLoadDataEx");
-  const std::vector<std::byte> foreign(64);
-  EXPECT_THROW(device_->build(kernel, program, foreign), Error);
+  EXPECT_THAT(calls_of([&] { built(); }),
+              ElementsAre("hipModuleLoadDataEx", "hipModuleGetFunction", "hipFuncGetAttribute",
+                          "hipFuncGetAttribute", "hipFuncGetAttribute",
+                          "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
+                          "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
+                          "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
+                          "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
+                          "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
+                          "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleUnload"));
+  EXPECT_THAT(std::vector<std::string>(compiler_->calls, compiler_->calls + compiler_->call_count),
+              ElementsAre("hiprtcCreateProgram", "hiprtcCompileProgram", "hiprtcGetCodeSize",
+                          "hiprtcGetCode", "hiprtcDestroyProgram"));
 }
 
 TEST_F(HipDriver, W51_ContractionIsForbiddenLast) {
   for (const bool device_mode : {false, true}) {
     built({.device_contraction = device_mode});
-    const std::string options = fake_->options;
+    const std::string options = compiler_->options;
     EXPECT_TRUE(options.ends_with(" -ffp-contract=off ")) << options;
     EXPECT_THAT(options, HasSubstr("--offload-arch=gfx90a:sramecc+:xnack- "));
   }
 }
 
-TEST_F(HipDriver, W51_UsersOptionsMayNotRelaxFloatingPoint) {
-  const auto compile = [&](std::vector<std::string> options) {
-    device_->build_source({"HIP", "extern \"C\" __global__ void f() {}", "f", std::move(options)});
-  };
-  for (const std::vector<std::string>& relaxing : {std::vector<std::string>{"-ffast-math"},
-                                                   {"-O3 -ffast-math"},
-                                                   {"-ffp-contract=fast"},
-                                                   {"-ffp-contract", "fast"},
-                                                   {"-Xclang", "-ffp-contract=on"},
-                                                   {"-mllvm", "-fp-contract=fast"},
-                                                   {"-mllvm -enable-unsafe-fp-math"},
-                                                   {"-fgpu-flush-denormals-to-zero"},
-                                                   {"-Ofast"}}) {
-    try {
-      compile(relaxing);
-      ADD_FAILURE() << relaxing.back() << " was accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), Errc::invalid_argument);
-      EXPECT_THAT(error.message(), HasSubstr("relaxes floating point"));
-    }
+TEST_F(HipDriver, W51_ContractionIsForbiddenAfterTheUsersOptions) {
+  EXPECT_EQ(refusal({"-O2", "-ffp-contract", "off", "-DN=4"}), "");
+  EXPECT_THAT(compiler_->options, HasSubstr("-DN=4 "));
+  EXPECT_TRUE(std::string(compiler_->options).ends_with(" -ffp-contract=off "));
+}
+
+TEST_F(HipDriver, WavesHave32Or64Lanes) {
+  EXPECT_EQ(device_->properties().warp_size, 64U);
+  fake_->wave_size = 32;
+  fake_->architecture = "gfx1030";
+  const auto facts = read_facts(drivers().api(), 0);
+  EXPECT_EQ(facts.obstacle, "");
+  EXPECT_EQ(facts.properties.warp_size, 32U);
+  EXPECT_EQ(facts.properties.platform, "gfx1030");
+}
+
+TEST_F(HipDriver, AnOldArchitectureIsRefusedInWords) {
+  fake_->architecture = "gfx803";
+  EXPECT_EQ(read_facts(drivers().api(), 0).obstacle,
+            "an architecture from gfx900 on is needed and it is 'gfx803'");
+}
+
+TEST_F(HipDriver, ParametersOver4KiBAreCountedAsSuch) {
+  test::Shapes k("many");
+  for (int i = 0; i < 257; ++i) {
+    k.span_parameter(fmt::format("x{}", i), ir::Element::scalar(ir::Scalar::F32), false);
   }
-  compile({"-O2", "-ffp-contract", "off", "-DN=4"});
-  EXPECT_THAT(fake_->options, HasSubstr("-DN=4 "));
-  EXPECT_TRUE(std::string(fake_->options).ends_with(" -ffp-contract=off "));
+  EXPECT_EQ(device_->parameter_cost(k.finish()).bytes, 257U * 16U);
+  EXPECT_EQ(device_->properties().parameter_bytes, 4096U);
 }
 
-TEST_F(HipDriver, P3_ARepeatLaunchIsOneCall) {
-  const auto executable = built();
-  launch(*executable);
-  EXPECT_THAT(calls_of([&] { launch(*executable); }), ElementsAre("hipModuleLaunchKernel"));
+TEST_F(HipDriver, PinnedMemoryIsTheDrivers) {
+  int value = 3;
+  EXPECT_THAT(calls_of([&] {
+                const runtime::HostBlock block = device_->allocate_host(64);
+                EXPECT_NE(block.data, nullptr);
+                device_->release_host(block);
+                device_->unregister_host(device_->register_host(&value, sizeof(value)));
+              }),
+              ElementsAre("hipHostMalloc", "hipHostFree", "hipHostRegister", "hipHostUnregister"));
 }
 
-TEST_F(HipDriver, ALaunchPassesOneBlock) {
-  const auto executable = built();
-  launch(*executable);
-  ASSERT_EQ(fake_->block_bytes, 12U);
-  std::uint64_t address = 0;
-  float by = 0;
-  std::memcpy(&address, fake_->block, 8);
-  std::memcpy(&by, fake_->block + 8, 4);
-  EXPECT_EQ(address, 0x5010U);
-  EXPECT_EQ(by, 2.0f);
-  EXPECT_EQ(fake_->grid[0], 7U);
-  EXPECT_EQ(fake_->grid[1], 2U);
-  EXPECT_EQ(fake_->threads[0], 128U);
-  EXPECT_EQ(fake_->shared_bytes, 32U);
-}
-
-TEST_F(HipDriver, P5_TheBlockIsTheOneWithMostThreadsResident) {
-  const auto executable = built();
-  EXPECT_EQ(executable->max_threads_per_block(), 1024U);
-  EXPECT_EQ(executable->spill_bytes_per_thread(), 24U);
-  EXPECT_EQ(device_->preferred_block(executable.get()), 128U);
-}
-
-TEST_F(HipDriver, W14_AWriteHasReadTheBytesWhenItReturns) {
+TEST_F(HipDriver, W14_EveryWriteIsWaitedFor) {
   const runtime::Buffer buffer = device_->allocate(16);
   const int value = 7;
   EXPECT_THAT(calls_of([&] { device_->write(device_->queue(), buffer, 0, &value, 4); }),
               ElementsAre("hipMemcpyHtoDAsync", "hipStreamSynchronize"));
-  int back = 0;
-  EXPECT_THAT(calls_of([&] { device_->read(device_->queue(), &back, buffer, 0, 4); }),
-              ElementsAre("hipMemcpyDtoHAsync", "hipStreamSynchronize"));
-  EXPECT_EQ(back, 7);
   device_->release(buffer);
-}
-
-TEST_F(HipDriver, ForeignMemoryIsCheckedAgainstItsAllocation) {
-  EXPECT_EQ(device_->adopt(0x7000, 4096).address, 0x7000U);
-  EXPECT_THROW(device_->adopt(0x7000, 4097), Error);
-}
-
-TEST_F(HipDriver, StreamsWaitForEventsAndTimersReadThem) {
-  const auto queue = device_->make_queue(1);
-  const auto first = device_->make_event();
-  const auto last = device_->make_event();
-  EXPECT_THAT(calls_of([&] {
-                device_->record(device_->queue(), *first);
-                device_->wait(*queue, *first);
-                device_->record(*queue, *last);
-              }),
-              ElementsAre("hipEventRecord", "hipStreamWaitEvent", "hipEventRecord"));
-  EXPECT_EQ(device_->elapsed_ms(*first, *last), 1.5);
-  fake_->failing = "hipEventQuery";
-  fake_->status = 600;
-  EXPECT_FALSE(device_->reached(*last));
-}
-
-TEST_F(HipDriver, ErrorsSpeakHip) {
-  const auto executable = built();
-  const Error error = failure("hipModuleLaunchKernel", 701, [&] { launch(*executable); });
-  EXPECT_EQ(error.code(), Errc::launch_failed);
-  EXPECT_FALSE(error.details().may_have_started);
-  EXPECT_EQ(error.backend(), "HIP");
-  EXPECT_EQ(error.operation(), "hipModuleLaunchKernel");
-  EXPECT_THAT(error.message(), HasSubstr("hipErrorStandIn: as the test asked"));
-  EXPECT_EQ(failure("hipMalloc", 2, [&] { device_->allocate(64); }).code(), Errc::out_of_memory);
-  const Error lost =
-      failure("hipStreamSynchronize", 719, [&] { device_->finish(device_->queue()); });
-  EXPECT_EQ(lost.code(), Errc::device_lost);
-  EXPECT_TRUE(lost.details().may_have_started);
-}
-
-TEST_F(HipDriver, CompilerErrorsCarryItsWords) {
-  const Error error = failure("hiprtcCompileProgram", 6, [&] { built(); });
-  EXPECT_EQ(error.code(), Errc::compile_failed);
-  EXPECT_EQ(error.log(), "line 3: the compiler's words");
 }
 
 TEST_F(HipDriver, R14_TheProgramsOwnDeviceComesBack) {
@@ -275,4 +161,4 @@ TEST(HipFacts, GenerationsAreReadOffTheArchitecture) {
 }
 
 }  // namespace
-}  // namespace salvo::backends::hip
+}  // namespace salvo::tests

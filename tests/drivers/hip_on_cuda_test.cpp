@@ -49,6 +49,9 @@ TEST(HipOnCuda, WithoutADriverTheBackendSaysWhy) {
   ASSERT_TRUE(backend->unavailable());
   EXPECT_THAT(backend->unavailable()->reason,
               testing::HasSubstr("hipInit failed: hipErrorUnknown: there is no CUDA driver"));
+  EXPECT_THAT(backend->unavailable()->reason,
+              testing::HasSubstr("HIP needs ROCm 5 or later (on Debian: libamdhip64-5) and an AMD "
+                                 "GPU from gfx900 on whose /dev/kfd you may open"));
 }
 
 }  // namespace

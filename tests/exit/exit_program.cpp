@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -75,6 +76,29 @@ int fail_at_exit() {
   return 7;
 }
 
+/// Holds a launch whose kernel, when it is built for the device, says so at once.
+int end_by_signal(int signal) {
+  salvo::tests::watch_builds([](const salvo::ir::Kernel& kernel) {
+    std::printf("built %s\n", kernel.name.c_str());
+    std::fflush(stdout);
+  });
+  static const auto control = std::make_shared<salvo::tests::FakeControl>();
+  static salvo::Runtime runtime([] {
+    salvo::RuntimeOptions options;
+    options.built_in_backends = false;
+    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    return options;
+  }());
+  static const salvo::Vector<float> vector(std::size_t{kCount});
+  runtime.devices().at(0).launch(twice_kernel(), salvo::grid(1).block(kCount), vector, kCount);
+  std::printf("held=%d\n", static_cast<int>(runtime.window().stats().held));
+  std::fflush(stdout);
+  if (signal == 0) return 0;
+  std::signal(signal, SIG_DFL);  // a sanitizer may have a handler of its own
+  std::raise(signal);
+  return 1;
+}
+
 int launch_while_exiting() {
   static const auto device = deferring_device();
   static std::atomic<bool> started{false};
@@ -133,6 +157,7 @@ int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   if (how == "failing") return fail_at_exit();
   if (how == "launching") return launch_while_exiting();
+  if (how == "signal") return end_by_signal(std::atoi(argv[2]));
   std::atexit(report);
   const auto device = deferring_device();
   if (how == "forking") return fork_while_holding(device);

@@ -110,6 +110,7 @@ namespace {
 struct Watch {
   std::mutex lock;
   std::function<void(const ir::Kernel&)> see;
+  std::function<void(const WatchedLaunch&)> see_launch;
 };
 Watch& watch() {
   static Watch& one = *new Watch;
@@ -119,6 +120,11 @@ Watch& watch() {
 void see(const ir::Kernel& kernel) {
   const std::lock_guard lock(watch().lock);
   if (watch().see) watch().see(kernel);
+}
+
+bool watches_launches() {
+  const std::lock_guard lock(watch().lock);
+  return watch().see_launch != nullptr;
 }
 
 /// Products that are stored are looked through as well, as a device compiler would.
@@ -166,6 +172,7 @@ class FakeExecutable final : public runtime::Executable {
   const std::string kernel;
   std::optional<std::vector<runtime::SourceParameter>> parameters;
   std::uint32_t spill = 0;
+  std::shared_ptr<const ir::Kernel> watched;  // while launches are
 
  private:
   std::uint32_t max_threads_;
@@ -224,6 +231,7 @@ class FakeDevice final : public runtime::DeviceDriver {
                                                  own ? own : properties_.max_threads_per_block,
                                                  std::move(binary));
     if (options_.spill) made->spill = options_.spill(kernel);
+    if (watches_launches()) made->watched = std::make_shared<const ir::Kernel>(kernel);
     return made;
   }
   std::string build_identity() const override { return options_.build_identity; }
@@ -275,10 +283,12 @@ class FakeDevice final : public runtime::DeviceDriver {
       late(queue).failure = failure;
       return;
     }
-    give(queue, [this, code = fake.inner, shape,
+    give(queue, [this, code = fake.inner, watched = fake.watched, shape,
                  given = std::vector<runtime::Argument>(arguments.begin(), arguments.end())] {
+      const auto before = watched ? memory_of(given) : Memory{};
       inner_->launch(inner_->queue(), *code, shape, given);
       ++clock_;
+      if (watched) show(*watched, shape, given, before);
     });
   }
   std::size_t shortest_replay() const noexcept override { return options_.shortest_replay; }
@@ -419,6 +429,23 @@ class FakeDevice final : public runtime::DeviceDriver {
   }
 
  private:
+  using Memory = std::vector<std::vector<std::byte>>;
+
+  Memory memory_of(std::span<const runtime::Argument> arguments) {
+    Memory all;
+    for (const runtime::Argument& argument : arguments) {
+      all.emplace_back(argument.buffer.bytes);
+      if (!argument.buffer) continue;
+      inner_->read(inner_->queue(), all.back().data(), argument.buffer, 0, argument.buffer.bytes);
+    }
+    return all;
+  }
+  void show(const ir::Kernel& kernel, const runtime::LaunchShape& shape,
+            std::span<const runtime::Argument> arguments, const Memory& before) {
+    const Memory after = memory_of(arguments);
+    const std::lock_guard lock(watch().lock);
+    if (watch().see_launch) watch().see_launch({kernel, shape, arguments, before, after});
+  }
   static LateQueue& late(runtime::Queue& queue) { return static_cast<LateQueue&>(queue); }
   static std::shared_ptr<LateMoment> moment_of(runtime::Event& event) {
     return static_cast<LateEvent&>(event).moment;
@@ -500,6 +527,11 @@ class FakeBackend final : public runtime::Backend {
 void watch_builds(std::function<void(const ir::Kernel&)> see) {
   const std::lock_guard lock(watch().lock);
   watch().see = std::move(see);
+}
+
+void watch_launches(std::function<void(const WatchedLaunch&)> see) {
+  const std::lock_guard lock(watch().lock);
+  watch().see_launch = std::move(see);
 }
 
 std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -143,5 +144,16 @@ std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl>
 /// Lets `see` have every kernel that any fake device is asked to build, from now on. For tests that
 /// compile what other tests launch; nothing to see is null.
 void watch_builds(std::function<void(const ir::Kernel&)> see);
+
+/// A launch with the memory its spans lie in; by argument, empty for scalars and empty spans.
+struct WatchedLaunch {
+  const ir::Kernel& kernel;
+  const runtime::LaunchShape& shape;
+  std::span<const runtime::Argument> arguments;
+  const std::vector<std::vector<std::byte>>& before;
+  const std::vector<std::vector<std::byte>>& after;
+};
+/// Likewise for every launch that any fake device carries out of a kernel it builds from now on.
+void watch_launches(std::function<void(const WatchedLaunch&)> see);
 
 }  // namespace salvo::tests

@@ -47,23 +47,25 @@ inline RuntimeOptions own_environment() {
 /// What became of a series, for the record of the test and, of a long one, on its output.
 class Tally {
  public:
-  explicit Tally(std::string name) : name_(std::move(name)) {}
+  /// `what` says what the programs are counted for.
+  explicit Tally(std::string name, std::string what = "merged")
+      : name_(std::move(name)), what_(std::move(what)) {}
   int programs = 0;
-  int merged = 0;  // programs in which launches were merged
+  int counted = 0;
 
   void report() const {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
     const unsigned last = first_seed() + static_cast<unsigned>(programs) - 1;
     ::testing::Test::RecordProperty(name_ + "_programs", programs);
-    ::testing::Test::RecordProperty(name_ + "_merged", merged);
+    ::testing::Test::RecordProperty(name_ + "_" + what_, counted);
     if (std::getenv("SALVO_TEST_PROGRAMS")) {
-      std::printf("%s: seeds %u to %u, %d merged of %d, %.1f s\n", name_.c_str(), first_seed(),
-                  last, merged, programs, spent.count());
+      std::printf("%s: seeds %u to %u, %d %s of %d, %.1f s\n", name_.c_str(), first_seed(), last,
+                  counted, what_.c_str(), programs, spent.count());
     }
   }
 
  private:
-  std::string name_;
+  std::string name_, what_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -346,8 +346,27 @@ std::string WindowProgram::text() const {
   return all;
 }
 
-WindowProgram random_window_program(unsigned seed, unsigned palettes) {
-  Random random(seed);
+namespace {
+
+Step random_step(Random& random, unsigned seed, unsigned palettes) {
+  Step step;
+  // Launches are the rule.
+  step.act = random.below(5) < 3 ? Act::launch : static_cast<Act>(random.below(kActs));
+  step.thread = random.below(2);
+  step.type = palettes ? static_cast<int>(seed / palettes % 3) : random.below(3);
+  step.kernel = random.below(64);
+  for (int* one : {&step.a, &step.b, &step.c}) *one = random.below(20);
+  for (int v = 0; v < 3; ++v) {
+    step.first[v] = random.below(1000);
+    step.count[v] = random.below(1000);
+  }
+  step.dims = random.below(60);
+  step.value = random.below(4000);
+  return step;
+}
+
+/// A program without steps yet.
+WindowProgram empty_program(Random& random, unsigned seed, unsigned palettes) {
   WindowProgram program;
   program.seed = seed;
   program.size = 64 + random.below(200);
@@ -357,22 +376,47 @@ WindowProgram random_window_program(unsigned seed, unsigned palettes) {
   program.most_groups = static_cast<std::uint32_t>(1 + random.below(8));
   program.most_members = palettes ? 4 : static_cast<std::uint32_t>(1 + random.below(8));
   program.epilogue = !random.one_in(4);
+  return program;
+}
+
+}  // namespace
+
+WindowProgram random_window_program(unsigned seed, unsigned palettes) {
+  Random random(seed);
+  WindowProgram program = empty_program(random, seed, palettes);
   const int steps = 6 + random.below(26);
-  for (int s = 0; s < steps; ++s) {
-    Step step;
-    // Launches are the rule.
-    step.act = random.below(5) < 3 ? Act::launch : static_cast<Act>(random.below(kActs));
-    step.thread = random.below(2);
-    step.type = palettes ? static_cast<int>(seed / palettes % 3) : random.below(3);
-    step.kernel = random.below(64);
-    for (int* one : {&step.a, &step.b, &step.c}) *one = random.below(20);
-    for (int v = 0; v < 3; ++v) {
-      step.first[v] = random.below(1000);
-      step.count[v] = random.below(1000);
+  for (int s = 0; s < steps; ++s) program.steps.push_back(random_step(random, seed, palettes));
+  return program;
+}
+
+WindowProgram repeating_window_program(unsigned seed, unsigned palettes) {
+  Random random(seed);
+  WindowProgram program = empty_program(random, seed, palettes);
+  if (!random.one_in(4)) program.threads = 1;
+  std::vector<Step> window;
+  const int launches = 1 + random.below(8);
+  for (int s = 0; s < launches; ++s) {
+    Step step = random_step(random, seed, palettes);
+    step.act = random.one_in(8) ? Act::count : random.one_in(8) ? Act::fill : Act::launch;
+    window.push_back(step);
+  }
+  Step last = random_step(random, seed, palettes);
+  last.act = random.one_in(2) ? Act::flush : Act::synchronize;
+  window.push_back(last);
+  ++last.dims;  // of two devices the other one
+  window.push_back(last);
+  const int rounds = 4 + random.below(8);
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<Step> steps = window;
+    if (random.one_in(3)) {
+      const auto at = steps.begin() + random.below(static_cast<int>(steps.size()));
+      const Step other = random_step(random, seed, palettes);
+      const int how = random.below(3);
+      if (how == 0) *at = other;
+      if (how == 1) steps.insert(at, other);
+      if (how == 2) steps.erase(at);
     }
-    step.dims = random.below(60);
-    step.value = random.below(4000);
-    program.steps.push_back(step);
+    program.steps.insert(program.steps.end(), steps.begin(), steps.end());
   }
   return program;
 }

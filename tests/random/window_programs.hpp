@@ -61,6 +61,9 @@ struct WindowProgram {
 /// `palettes` different sets of kernels are used by all seeds together; 0 for any number.
 WindowProgram random_window_program(unsigned seed, unsigned palettes);
 
+/// The same few launches again and again, now and then with a difference.
+WindowProgram repeating_window_program(unsigned seed, unsigned palettes);
+
 /// What a program leaves and what it read on its way, thread after thread. With one thread, steps
 /// are spread over the devices.
 std::vector<std::byte> run(const std::vector<Device>& devices, const WindowProgram& program,

@@ -40,6 +40,7 @@ class Comparison {
       devices_.front().synchronize();
       const WindowStats stats = window_.stats();
       merged_ = stats.issued + stats.failed < stats.submitted;
+      repeated_ = stats.repeated > 0;
       if (stats.fallbacks != 0) return "a fused kernel was not launched";
       window_.set_enabled(false);
       if (held != run(devices_, program, mode_)) return "on and off differ";
@@ -50,6 +51,7 @@ class Comparison {
     }
   }
   bool merged() const { return merged_; }
+  bool repeated() const { return repeated_; }
 
   /// The program without each step that it fails without.
   WindowProgram shrink(WindowProgram program) {
@@ -69,16 +71,24 @@ class Comparison {
   /// `off` where the device has no fma to form, because the interpreter has.
   const Contraction mode_;
   bool merged_ = false;
+  bool repeated_ = false;  // a window
 };
 
-void compare(Runtime& runtime, std::vector<Device> devices, int count, unsigned palettes) {
-  Tally tally("window_on_" + devices.front().id());
+using Generator = WindowProgram (*)(unsigned seed, unsigned palettes);
+
+/// How many of the programs count as what they are meant to be.
+using Counted = bool (Comparison::*)() const;
+
+void compare(Runtime& runtime, std::vector<Device> devices, int count, unsigned palettes,
+             Generator generate, Counted counted) {
+  Tally tally("window_on_" + devices.front().id(),
+              counted == &Comparison::repeated ? "repeated" : "merged");
   Comparison comparison(runtime, std::move(devices));
   for (int p = 0; p < count; ++p) {
-    const auto program = random_window_program(first_seed() + static_cast<unsigned>(p), palettes);
+    const auto program = generate(first_seed() + static_cast<unsigned>(p), palettes);
     const std::string wrong = comparison.check(program);
     ++tally.programs;
-    tally.merged += comparison.merged() ? 1 : 0;
+    tally.counted += (comparison.*counted)() ? 1 : 0;
     if (!wrong.empty()) {
       const WindowProgram small = comparison.shrink(program);
       FAIL() << wrong << "\n"
@@ -87,28 +97,41 @@ void compare(Runtime& runtime, std::vector<Device> devices, int count, unsigned 
     }
   }
   tally.report();
-  EXPECT_GE(tally.merged * 3, count);
+  EXPECT_GE(tally.counted * 3, count);
 }
 
-TEST(RandomWindows, RecordingDevices) {
+void compare_on_recording_devices(Generator generate, Counted counted) {
   RuntimeOptions options = own_environment();
   options.built_in_backends = false;
   options.backends.push_back(
       make_fake_backend(std::make_shared<FakeControl>(), FakeOptions{.devices = 2}));
   Runtime runtime(std::move(options));
-  compare(runtime, runtime.devices(), programs(300), 0);
+  compare(runtime, runtime.devices(), programs(300), 0, generate, counted);
 }
 
-TEST(RandomWindows, EveryDeviceThatCompiles) {
+void compare_on_devices_that_compile(Generator generate, Counted counted) {
   Runtime runtime(own_environment());
   int tried = 0;
   for (const Device& device : runtime.devices()) {
     if (!runtime.window().defers(device.backend())) continue;
     SCOPED_TRACE(device.id());
-    compare(runtime, {device}, programs(8), 4);
+    compare(runtime, {device}, programs(8), 4, generate, counted);
     ++tried;
   }
   if (tried == 0) GTEST_SKIP() << "no device here compiles kernels";
+}
+
+TEST(RandomWindows, RecordingDevices) {
+  compare_on_recording_devices(random_window_program, &Comparison::merged);
+}
+TEST(RandomWindows, EveryDeviceThatCompiles) {
+  compare_on_devices_that_compile(random_window_program, &Comparison::merged);
+}
+TEST(RandomWindows, RepeatedOnRecordingDevices) {
+  compare_on_recording_devices(repeating_window_program, &Comparison::repeated);
+}
+TEST(RandomWindows, RepeatedOnEveryDeviceThatCompiles) {
+  compare_on_devices_that_compile(repeating_window_program, &Comparison::repeated);
 }
 
 }  // namespace

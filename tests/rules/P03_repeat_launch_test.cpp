@@ -1,15 +1,21 @@
-// P2, P3: a kernel's second and later launches ask, make and wait for nothing, on every backend.
+// P2-P4: a kernel's second and later launches ask, make and wait for nothing, on every backend, and
+// threads that share it keep their own arguments.
 // SPDX-License-Identifier: MIT
+#include <bit>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "runtime/device_state.hpp"
 #include "salvo/salvo.hpp"
+#include "window/kernel_record.hpp"
 
 namespace salvo::tests {
 namespace {
@@ -99,6 +105,22 @@ TEST_P(P3RepeatLaunch, P3_ALaunchOfItsOwnIsSetAndLaunched) {
   EXPECT_EQ(y[0], 1.0f / 32);
 }
 
+TEST_P(P3RepeatLaunch, P2_NothingIsAskedForALaunchOfAnotherSize) {
+  window::current().set_enabled(false);
+  Vector<float> x(kCount, 1.0f);
+  device_.launch(scale_, over(kCount), x, 1.0f, kCount);
+  device_.synchronize();
+  device_.launch(scale_, over(kCount), x, 1.0f, kCount);
+  const CallCounts before = counts();
+  for (const int n : {1, 7, 64, 100, 999, kCount}) {
+    device_.launch(scale_, over(n), x, 2.0f, n);
+    EXPECT_GT(device_.properties().max_threads_per_block, 0U);
+  }
+  expect_only_launches_since(before);
+  EXPECT_EQ(x[0], 64.0f);
+  EXPECT_EQ(x[kCount - 1], 2.0f);
+}
+
 TEST_P(P3RepeatLaunch, P3_AWindowThatRepeatsIsSetAndLaunched) {
   std::vector<Vector<float>> vectors;
   for (int i = 0; i < 8; ++i) vectors.emplace_back(kCount, 1.0f);  // 4 after three rounds
@@ -118,6 +140,54 @@ TEST_P(P3RepeatLaunch, P3_AWindowThatRepeatsIsSetAndLaunched) {
   EXPECT_EQ(window::current().stats().fallbacks, 0U);
   EXPECT_LT(window::current().stats().issued, 16U);
   for (auto& vector : vectors) EXPECT_EQ(vector[kCount - 1], 13.0f);
+}
+
+/// On the driver itself: above it one thread at a time has a device's issue lock.
+TEST_P(P3RepeatLaunch, P4_ThreadsThatShareAKernelKeepTheirArgumentsAndBlocks) {
+  if (device_.backend() != "OpenCL" && device_.backend() != "LevelZero") {
+    GTEST_SKIP() << "arguments are not the kernel's here, but the launch's";
+  }
+  constexpr std::uint32_t kThreads = 4, kCount = 256;
+  runtime::DeviceDriver& driver = device_.state()->driver();
+  const ir::Kernel& kernel = scale_.record()->kernel;
+  const auto executable = driver.build(kernel, driver.translate(kernel, {}), {});
+  struct Own {
+    std::unique_ptr<runtime::Queue> queue;
+    runtime::Buffer buffer;
+    std::vector<float> data = std::vector<float>(kCount, 1.0f);
+  };
+  std::vector<Own> all(kThreads);
+  for (Own& own : all) {
+    own.queue = driver.make_queue(0);
+    own.buffer = driver.allocate(kCount * sizeof(float));
+    driver.write(*own.queue, own.buffer, 0, own.data.data(), kCount * sizeof(float));
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        const float factors[] = {static_cast<float>(t + 2), 1.0f / static_cast<float>(1U << t)};
+        for (std::uint32_t i = 0; i < 24; ++i) {
+          const runtime::Argument arguments[] = {
+              {.buffer = all[t].buffer, .length = kCount},
+              {.bits = std::bit_cast<std::uint32_t>(factors[i % 2])},
+              {.bits = kCount}};
+          const std::uint32_t block = 16U << (t + i) % 4;
+          driver.launch(*all[t].queue, *executable, {{kCount / block, 1, 1}, {block, 1, 1}, 0},
+                        arguments);
+        }
+      });
+    }
+  }
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    float expected = 1.0f;
+    for (std::uint32_t i = 0; i < 24; ++i) {
+      expected *= i % 2 == 0 ? static_cast<float>(t + 2) : 1.0f / static_cast<float>(1U << t);
+    }
+    driver.read(*all[t].queue, all[t].data.data(), all[t].buffer, 0, kCount * sizeof(float));
+    EXPECT_THAT(all[t].data, testing::Each(expected)) << "thread " << t;
+    driver.release(all[t].buffer);
+  }
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(P3RepeatLaunch);

@@ -12,6 +12,38 @@
 #include "salvo/salvo.hpp"
 
 namespace salvo::tests {
+
+/// Elements of 3, 12 and 16 bytes.
+struct Colour {
+  std::uint8_t red, green, blue;
+  friend bool operator==(const Colour&, const Colour&) = default;
+};
+struct Point {
+  float x, y, z;
+  friend bool operator==(const Point&, const Point&) = default;
+};
+struct Tagged {
+  float value;
+  std::int32_t tag;
+  std::int64_t count;
+  friend bool operator==(const Tagged&, const Tagged&) = default;
+};
+
+}  // namespace salvo::tests
+
+template <>
+struct salvo::Record<salvo::tests::Colour>
+    : salvo::Fields<&salvo::tests::Colour::red, &salvo::tests::Colour::green,
+                    &salvo::tests::Colour::blue> {};
+template <>
+struct salvo::Record<salvo::tests::Point>
+    : salvo::Fields<&salvo::tests::Point::x, &salvo::tests::Point::y, &salvo::tests::Point::z> {};
+template <>
+struct salvo::Record<salvo::tests::Tagged>
+    : salvo::Fields<&salvo::tests::Tagged::value, &salvo::tests::Tagged::tag,
+                    &salvo::tests::Tagged::count> {};
+
+namespace salvo::tests {
 namespace {
 
 std::vector<std::string> device_ids() {
@@ -64,6 +96,11 @@ TEST_P(P9Fill, P9_AnyElementSizeAtAnyOffsetKeepsItsNeighbours) {
   check_everywhere<std::int32_t>(1, -2);
   check_everywhere<float>(1.0f, -0.25f);
   check_everywhere<std::int64_t>(1, std::int64_t{-1} << 40);
+  check_everywhere<half>(half(1.0f), half(-0.5f));
+  check_everywhere<bfloat16>(bfloat16(1.0f), bfloat16(-0.5f));
+  check_everywhere<Colour>({1, 2, 3}, {0xfd, 0xfe, 0xff});
+  check_everywhere<Point>({1.0f, 2.0f, 3.0f}, {-1.0f, 0.5f, 1e30f});
+  check_everywhere<Tagged>({1.0f, 2, 3}, {-1.0f, 7, std::int64_t{1} << 50});
 }
 
 TEST_P(P9Fill, P9_NoHostMemoryNoCopyAndNoWait) {
@@ -117,8 +154,10 @@ TEST_P(P9Fill, P9_AFillTakesAnEpilogue) {
 
 TEST_P(P9Fill, P9_AnEmptyFillIsNothing) {
   Vector<float> x(8, 1.0f);
+  const Vector<float> none(std::size_t{0});
   window::current().reset_stats();
   fill(device_, x.view(3, 0), 2.0f);
+  fill(device_, none, 2.0f);
   EXPECT_EQ(window::current().stats().submitted, 0U);
   EXPECT_EQ(x[3], 1.0f);
 }

@@ -552,6 +552,7 @@ TEST_P(W48Epilogue, W48_AChainEndsWhereTheDevicesOwnLimitIsReached) {
   const Device device = Device::get(subject());
   const DeviceProperties& limits = device.properties();
   const bool small = (limits.parameter_bytes > 0 && limits.parameter_bytes <= 1024) ||
+                     (limits.argument_slots > 0 && limits.argument_slots <= 64) ||
                      (limits.push_constant_bytes > 0 && limits.push_constant_bytes <= 256);
   if (!small) GTEST_SKIP() << "no limit that a chain of 40 would reach";
   const Program chain = [](const Device& on) -> Bytes {

@@ -226,8 +226,11 @@ TEST_F(W52Grants, W32_HorizontalGroupsInModeDeviceNeedTheGrantsToo) {
   };
   EXPECT_EQ(both(), 2U);
   policy.grant("multiply", Deviation::cross_kernel_contraction, "yes");
+  EXPECT_EQ(both(), 2U) << "the launch that joins has none";
   policy.grant("add", Deviation::cross_kernel_contraction, "yes");
   EXPECT_EQ(both(), 1U);
+  policy.revoke("multiply", Deviation::cross_kernel_contraction);
+  EXPECT_EQ(both(), 2U) << "the one that is held has none";
 }
 
 TEST_F(W52Grants, W23_AGrantIssuesWhatIsHeldFirst) {
@@ -245,6 +248,21 @@ TEST(W52Backends, W52_HipAndMetalNeverNeedAGrant) {
     expect_refused(across_the_seam(Contraction::device), Reason::needs_grant,
                    FakeOptions{.backend = backend});
   }
+}
+
+TEST(W55Options, W55_ACompilerThatRelaxesGetsNoEpiloguesAndTheWindowStaysOn) {
+  const FakeOptions options{
+      .backend = "Metal", .adjust = [](DeviceProperties& d) { d.exact_compiler_options = false; }};
+  expect_refused(across_the_seam(Contraction::fixed), Reason::inexact_compiler, options);
+  expect_refused(across_the_seam(Contraction::off), Reason::inexact_compiler, options);
+  FakeRuntime fake{options};
+  const auto multiply = times("multiply"), add = plus("add");
+  const Vector<float> x(std::size_t{kCount}, 1.0f);
+  Vector<float> y(std::size_t{kCount}), z(std::size_t{kCount});
+  fake.device().launch(multiply, over(kCount), x, y, kCount);
+  fake.device().launch(add, over(kCount), x, z, kCount);
+  fake.window().flush();
+  EXPECT_EQ(fake.control->launched().size(), 1U) << "side by side they are one launch";
 }
 
 TEST(W53Probe, W53_ADeviceThatDoesAsItIsToldIsSeenToDoSo) {

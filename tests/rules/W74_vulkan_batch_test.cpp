@@ -5,11 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/vulkan_device.hpp"
 #include "codegen/spirv/layout.hpp"
+#include "rules/vulkan_fixture.hpp"
 #include "salvo/salvo.hpp"
-#include "unit/kernel_shapes.hpp"
-#include "unit/vulkan_validation.hpp"
 
 namespace salvo::tests {
 namespace {
@@ -20,72 +18,6 @@ using ir::Scalar;
 using runtime::Argument;
 using runtime::Buffer;
 using runtime::Touch;
-
-constexpr std::uint32_t kCount = 64;
-
-class VulkanRules : public testing::Test {
- protected:
-  /// A device that submits `batch` launches at a time.
-  void open(std::uint32_t batch) {
-    auto backend = backends::vulkan::make_backend(
-        Settings{.batch = batch, .validation = test::vulkan_validation()});
-    auto devices = backend->open();
-    if (devices.empty()) GTEST_SKIP() << backend->unavailable()->reason;
-    driver_ = std::move(devices.front());
-    first_ = executable("first", 1);
-    second_ = executable("second", 2);
-  }
-
-  void TearDown() override {
-    if (!driver_) return;
-    for (const Buffer buffer : buffers_) driver_->release(buffer);
-    first_.reset();
-    second_.reset();
-  }
-
-  /// x[i] = x[i] * 2 + added
-  std::unique_ptr<runtime::Executable> executable(const std::string& name, std::int32_t added) {
-    test::Shapes k(name);
-    const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
-    const ir::ValueId i = k.position(Op::GlobalIdx, 0);
-    const ir::ValueId doubled = k.op(Op::Mul, {k.load(x, i), k.constant_i32(2)});
-    k.store(x, i, k.op(Op::Add, {doubled, k.constant_i32(added)}));
-    const ir::Kernel kernel = k.finish();
-    return driver_->build(kernel, driver_->translate(kernel, {}), {});
-  }
-
-  Buffer buffer(std::uint32_t elements = kCount) {
-    buffers_.push_back(driver_->allocate(elements * 4));
-    return buffers_.back();
-  }
-
-  void launch(runtime::Executable& code, Buffer on, std::uint64_t first = 0,
-              Touch touch = Touch::read_write, runtime::Queue* queue = nullptr) {
-    const Argument arguments[] = {
-        {.buffer = on, .byte_offset = first * 4, .length = kCount, .touch = touch}};
-    driver_->launch(queue ? *queue : driver_->queue(), code, {{1, 1, 1}, {kCount, 1, 1}, 0},
-                    arguments);
-  }
-
-  std::vector<std::int32_t> read(Buffer from) {
-    std::vector<std::int32_t> data(kCount);
-    driver_->read(driver_->queue(), data.data(), from, 0, kCount * 4);
-    return data;
-  }
-  void zero(Buffer to) {
-    const std::vector<std::int32_t> zeros(kCount, 0);
-    driver_->write(driver_->queue(), to, 0, zeros.data(), kCount * 4);
-    driver_->finish(driver_->queue());
-  }
-
-  std::uint64_t submissions() const { return backends::vulkan::counters_of(*driver_).submissions; }
-  std::uint64_t barriers() const { return backends::vulkan::counters_of(*driver_).barriers; }
-
-  std::unique_ptr<runtime::DeviceDriver> driver_;
-  std::unique_ptr<runtime::Executable> first_;
-  std::unique_ptr<runtime::Executable> second_;
-  std::vector<Buffer> buffers_;
-};
 
 TEST_F(VulkanRules, W74_ABatchIsSubmittedWhenItIsFull) {
   open(4);
@@ -108,6 +40,19 @@ TEST_F(VulkanRules, W74_ReadingSubmitsAndSeesEveryLaunch) {
   EXPECT_EQ(submissions(), before);
   EXPECT_THAT(read(x), testing::Each(4));
   EXPECT_EQ(submissions(), before + 1);
+}
+
+TEST_F(VulkanRules, P9_TheDriversOwnFillIsOrderedWithLaunches) {
+  open(32);
+  if (!driver_) return;
+  const Buffer x = buffer();
+  zero(x);
+  launch(*first_, x);
+  backends::vulkan::fill_by_driver(*driver_, x, 4, 7, kCount * 4 - 8);
+  launch(*second_, x);
+  std::vector<std::int32_t> expected(kCount, 16);
+  expected.front() = expected.back() = 4;
+  EXPECT_EQ(read(x), expected);
 }
 
 TEST_F(VulkanRules, W74_ALaunchOfAnotherStreamSubmits) {
@@ -149,19 +94,6 @@ TEST_F(VulkanRules, W75_FreeingNeitherSubmitsNorWaits) {
   EXPECT_EQ(backends::vulkan::live_buffers_of(*driver_), live) << "freed under a pending launch";
   driver_->finish(driver_->queue());
   EXPECT_EQ(backends::vulkan::live_buffers_of(*driver_), live - 1);
-}
-
-TEST_F(VulkanRules, W75_MemoryReturnsAfterManyLaunchesAndFrees) {
-  open(32);
-  if (!driver_) return;
-  const std::uint64_t live = backends::vulkan::live_buffers_of(*driver_);
-  for (int i = 0; i < 2000; ++i) {
-    const Buffer x = driver_->allocate(kCount * 4);
-    launch(*first_, x);
-    driver_->release(x);
-  }
-  driver_->finish(driver_->queue());
-  EXPECT_EQ(backends::vulkan::live_buffers_of(*driver_), live);
 }
 
 TEST_F(VulkanRules, W76_NoBarrierBetweenIndependentLaunches) {

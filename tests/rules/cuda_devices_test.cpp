@@ -7,14 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/cuda_drivers.hpp"
+#include "backends/cuda/cuda_api.hpp"
 #include "salvo/salvo.hpp"
 
 namespace salvo::tests {
 namespace {
 
-using backends::cuda::Api;
-using backends::cuda::Drivers;
+using backends::cuda_family::Api;
 
 constexpr int kCount = 100'000;
 
@@ -111,10 +110,10 @@ class Foreign {
   std::uintptr_t stream() const { return reinterpret_cast<std::uintptr_t>(stream_); }
 
  private:
-  const Api& api_ = Drivers::instance().api();
-  backends::cuda::Context context_ = nullptr;
-  backends::cuda::Address address_ = 0;
-  backends::cuda::Stream stream_ = nullptr;
+  const Api& api_ = backends::cuda::drivers().api();
+  backends::cuda_family::Context context_ = nullptr;
+  backends::cuda_family::Address address_ = 0;
+  backends::cuda_family::Stream stream_ = nullptr;
 };
 
 TEST_P(CudaDevices, WrappedMemoryIsReadAndWrittenInAWrappedStreamsOrder) {

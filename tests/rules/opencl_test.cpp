@@ -149,6 +149,33 @@ TEST_F(OnOpencl, R9_AFailedCompilationHoldsTheLog) {
   }
 }
 
+TEST_F(OnOpencl, W51_UsersOptionsMayNotRelaxFloatingPoint) {
+  Vector<int> x(kCount, 2), y(kCount, 0);
+  const auto run = [&](std::vector<std::string> options) {
+    run_source(device(), Source{"OpenCL C", kScale, "scale", std::move(options)}, over(kCount), x,
+               y, 7, kCount);
+  };
+  for (const std::vector<std::string>& relaxing :
+       {std::vector<std::string>{"-cl-fast-relaxed-math"},
+        {"-cl-mad-enable"},
+        {"-cl-unsafe-math-optimizations"},
+        {"-cl-finite-math-only"},
+        {"-cl-denorms-are-zero"},
+        {"-cl-std=CL1.2 -cl-no-signed-zeros"},
+        {"-ffp-contract=fast"},
+        {"-Xclang", "-ffp-contract", "fast"}}) {
+    try {
+      run(relaxing);
+      ADD_FAILURE() << relaxing.back() << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_argument);
+      EXPECT_THAT(error.message(), testing::HasSubstr("relaxes floating point"));
+    }
+  }
+  run({"-DN=4"});
+  EXPECT_EQ(contents(y)[5], 14);
+}
+
 TEST_F(OnOpencl, R10_RawKernelsNameWhatIsMissingOrTooMuch) {
   RawKernel raw(device(), Source{"OpenCL C", kScale, "scale"});
   Vector<int> x(kCount, 3), y(kCount);

@@ -13,7 +13,6 @@
 #include "codegen/spirv/emitter.hpp"
 #include "codegen/spirv/flavour.hpp"
 #include "codegen/target.hpp"
-#include "fusion/horizontal.hpp"
 #include "salvo/error.hpp"
 #include "temporary_folder.hpp"
 #include "unit/spirv_gallery.hpp"
@@ -22,14 +21,17 @@ namespace salvo::codegen::spirv {
 namespace {
 
 using test::control;
+using test::dynamic_shared;
 using test::Element;
 using test::elementwise;
 using test::float_arithmetic;
 using test::gallery;
+using test::nine_members;
 using test::Op;
 using test::Scalar;
 using test::Shapes;
 using test::ValueId;
+using test::warps;
 
 constexpr Options kKernel{.f32 = {},
                           .f64 = {},
@@ -56,44 +58,6 @@ int count(const std::vector<std::uint32_t>& words, std::uint32_t op, int operand
     if (operand < 0 || words[at + position] == static_cast<std::uint32_t>(operand)) ++found;
   }
   return found;
-}
-
-/// Eight members of one body and one of another, with arguments in a table.
-ir::Kernel nine_members(Scalar scalar) {
-  Shapes k("scaled");
-  const auto x = k.span_parameter("x", Element::scalar(Scalar::F32), false);
-  const auto by = k.scalar_parameter("by", scalar);
-  const auto n = k.scalar_parameter("n", Scalar::I32);
-  const ValueId i = k.position(Op::GlobalIdx, 0);
-  k.if_else(k.op(Op::Lt, {i, k.param(n)}),
-            [&] { k.store(x, i, k.cast(Scalar::F32, k.param(by))); });
-  const ir::Kernel member = k.finish();
-  const fusion::Body bodies[] = {{&member, 8}, {&member, 1}};
-  return fusion::fuse_horizontally(bodies);
-}
-
-ir::Kernel dynamic_shared(Scalar scalar) {
-  Shapes k("dynamic");
-  const auto x = k.span_parameter("x", Element::scalar(scalar), false);
-  const auto shared = k.shared_array("words", Element::scalar(scalar), 0);
-  const ValueId thread = k.position(Op::ThreadIdx, 0);
-  k.store(shared, thread, k.load(x, thread));
-  k.statement(Op::Barrier);
-  k.store(x, thread, k.load(shared, k.constant_i32(0)));
-  return k.finish();
-}
-
-ir::Kernel warps() {
-  Shapes k("warps");
-  const auto x = k.span_parameter("x", Element::scalar(Scalar::F32), false);
-  const auto masks = k.span_parameter("masks", Element::scalar(Scalar::U64), false);
-  const ValueId i = k.position(Op::GlobalIdx, 0);
-  const ValueId mine = k.load(x, i);
-  const ValueId sum = k.op(Op::WarpAdd, {mine});
-  const ValueId next = k.op(Op::ShuffleDown, {mine, k.constant_i32(1)});
-  k.store(masks, i, k.op(Op::Ballot, {k.op(Op::Lt, {mine, next})}));
-  k.store(x, i, k.op(Op::Add, {sum, next}));
-  return k.finish();
 }
 
 constexpr std::uint32_t kCapability = 17, kExecutionMode = 16, kDecorate = 71, kParameter = 55;

@@ -28,6 +28,10 @@ constexpr Options kAll{.f32 = {true, true, true},
                        .f64 = {true, true, true},
                        .fma_rounds_once = true,
                        .float_atomics = true};
+constexpr Options kOnlyTables{.push_constant_bytes = 0, .push_constant_room = 0};
+constexpr Options kStorageBuffers{.buffer_addresses = false};
+constexpr Options kOldMemoryModel{.vulkan_memory_model = false};
+constexpr Options kOld{.buffer_addresses = false, .vulkan_memory_model = false};
 
 /// What the validator of Khronos objects to in the module; empty if nothing.
 std::string invalid(const std::vector<std::uint32_t>& words) {
@@ -42,7 +46,8 @@ std::string invalid(const std::vector<std::uint32_t>& words) {
 
 TEST(Spirv, EveryModuleOfTheGalleryIsValid) {
   for (const ir::Kernel& kernel : gallery()) {
-    for (const Options& options : {Options{}, kAll}) {
+    for (const Options& options :
+         {Options{}, kAll, kOnlyTables, kStorageBuffers, kOldMemoryModel, kOld}) {
       EXPECT_EQ(invalid(emit(kernel, options).words), "");
     }
   }
@@ -94,15 +99,30 @@ TEST(Spirv, TwiceANumberIsASum) {
   EXPECT_EQ(text.find("FMul"), std::string::npos);
 }
 
-TEST(Spirv, MathOnF64IsRefusedByName) {
+TEST(Spirv, FunctionsOfF64AreWrittenOut) {
+  for (const Op op : {Op::Sin, Op::Exp, Op::Log1p, Op::Cbrt}) {
+    const ir::Kernel kernel =
+        elementwise(Scalar::F64, [&](Shapes& k, ValueId x) { return k.op(op, {x}); });
+    for (const Options& options : {Options{}, kAll}) {
+      const std::vector<std::uint32_t> words = emit(kernel, options).words;
+      EXPECT_EQ(invalid(words), "") << ir::name(op);
+      const Arithmetic found = arithmetic_of(words);
+      EXPECT_GT(found.instructions, 10u) << ir::name(op);
+      EXPECT_EQ(found.kept_apart, found.instructions) << ir::name(op);
+      EXPECT_EQ(disassemble(words).find(ir::name(op)), std::string::npos) << ir::name(op);
+    }
+  }
+}
+
+TEST(Spirv, F64IsRefusedByNameWhereTheDeviceLacksIt) {
   const ir::Kernel kernel =
       elementwise(Scalar::F64, [](Shapes& k, ValueId x) { return k.op(Op::Sin, {x}); });
   try {
-    emit(kernel, {});
-    FAIL() << "sin on f64 was emitted";
+    emit(kernel, {.f64_arithmetic = false});
+    FAIL() << "f64 was emitted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::unsupported);
-    EXPECT_NE(error.message().find("sin on f64"), std::string::npos) << error.what();
+    EXPECT_NE(error.message().find("f64 arithmetic"), std::string::npos) << error.what();
   }
 }
 

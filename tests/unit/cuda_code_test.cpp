@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "backends/cuda/cuda_parameters.hpp"
 #include "backends/cuda/nvrtc_api.hpp"
+#include "backends/cuda_family/parameters.hpp"
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "salvo/error.hpp"
@@ -15,6 +15,8 @@
 namespace salvo::backends::cuda {
 namespace {
 
+using cuda_family::parameter_cost;
+using cuda_family::ParameterBlock;
 using ir::Op;
 using ir::Scalar;
 using test::Shapes;

@@ -37,6 +37,7 @@ constexpr std::array kFeatures{
     Feature{"exact_divide_sqrt", &DeviceProperties::exact_divide_sqrt},
     Feature{"denormals_f32", &DeviceProperties::denormals_f32},
     Feature{"exact_arithmetic", &DeviceProperties::exact_arithmetic},
+    Feature{"exact_compiler_options", &DeviceProperties::exact_compiler_options},
 };
 
 nlohmann::json json_of(const FloatProbe& probe) {

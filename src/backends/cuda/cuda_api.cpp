@@ -1,37 +1,48 @@
-// The CUDA driver functions both CUDA backends call, loaded at run time; no SDK header is needed.
+// The CUDA driver, loaded at run time.
 // SPDX-License-Identifier: MIT
 #include "backends/cuda/cuda_api.hpp"
 
 #include <fmt/format.h>
 
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda/cuda_facts.hpp"
+#include "backends/cuda_family/error.hpp"
 
 namespace salvo::backends::cuda {
+namespace {
 
-std::string Api::load() {
-  library = runtime::Library::open({"libcuda.so.1", "libcuda.so"});
-  if (!library) return library.reason();
-  std::string missing;
-#define SALVO_CUDA_RESOLVE(name, symbol, parameters) \
-  if (!name.resolve(library, symbol)) missing += " " symbol;
-  SALVO_CUDA_FUNCTIONS(SALVO_CUDA_RESOLVE)
-#undef SALVO_CUDA_RESOLVE
-  if (!missing.empty()) return fmt::format("{} lacks{}", library.name(), missing);
-    // Drivers without these allocate in the old way and replay nothing.
-#define SALVO_CUDA_RESOLVE(name, symbol, parameters) name.resolve(library, symbol);
-  SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_RESOLVE)
-  SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_RESOLVE)
-#undef SALVO_CUDA_RESOLVE
-  const Result status = Init(0);
-  if (status == kSuccess) return {};
-  return fmt::format("{} loaded, but cuInit failed: {}", library.name(), words(*this, status));
-}
-
-runtime::CallCounts Api::calls() const {
-#define SALVO_CUDA_COUNT(name, symbol, parameters) {symbol, name.calls()},
+runtime::CallCounts counts(const cuda_family::Api& api) {
+#define SALVO_CUDA_COUNT(name, symbol, parameters) {symbol, api.name.calls()},
   return {SALVO_CUDA_FUNCTIONS(SALVO_CUDA_COUNT) SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_COUNT)
               SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_COUNT)};
 #undef SALVO_CUDA_COUNT
+}
+
+}  // namespace
+
+std::string load(cuda_family::Api& api) {
+  api.library = runtime::Library::open({"libcuda.so.1", "libcuda.so"});
+  if (!api.library) return api.library.reason();
+  std::string missing;
+#define SALVO_CUDA_RESOLVE(name, symbol, parameters) \
+  if (!api.name.resolve(api.library, symbol)) missing += " " symbol;
+  SALVO_CUDA_FUNCTIONS(SALVO_CUDA_RESOLVE)
+#undef SALVO_CUDA_RESOLVE
+  if (!missing.empty()) return fmt::format("{} lacks{}", api.library.name(), missing);
+    // Drivers without these allocate in the old way and replay nothing.
+#define SALVO_CUDA_RESOLVE(name, symbol, parameters) api.name.resolve(api.library, symbol);
+  SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_RESOLVE)
+  SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_RESOLVE)
+#undef SALVO_CUDA_RESOLVE
+  api.counts = counts;
+  const cuda_family::Result status = api.Init(0);
+  if (status == cuda_family::kSuccess) return {};
+  return fmt::format("{} loaded, but cuInit failed: {}", api.library.name(),
+                     cuda_family::words(api, status));
+}
+
+Drivers& drivers() {
+  static Drivers& all = *new Drivers(load, read_facts);
+  return all;
 }
 
 }  // namespace salvo::backends::cuda

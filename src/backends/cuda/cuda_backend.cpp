@@ -2,16 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "backends/cuda/cuda_backend.hpp"
 
-#include <algorithm>
-#include <functional>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "backends/cuda/cuda_device.hpp"
-#include "backends/cuda/cuda_drivers.hpp"
+#include "backends/cuda/cuda_api.hpp"
+#include "backends/cuda_family/backend.hpp"
+#include "backends/cuda_family/device.hpp"
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/ptx/emitter.hpp"
@@ -19,9 +16,13 @@
 namespace salvo::backends::cuda {
 namespace {
 
-class PtxDevice final : public CudaDevice {
+using cuda_family::Api;
+using cuda_family::DeviceFacts;
+using cuda_family::FamilyDevice;
+
+class PtxDevice final : public FamilyDevice {
  public:
-  PtxDevice(const Api& api, const DeviceFacts& facts) : CudaDevice(api, facts, kPtxName) {}
+  PtxDevice(const Api& api, const DeviceFacts& facts) : FamilyDevice(api, facts, kPtxName) {}
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
@@ -44,10 +45,10 @@ class PtxDevice final : public CudaDevice {
   std::string_view language() const noexcept override { return "PTX"; }
 };
 
-class CDevice final : public CudaDevice {
+class CDevice final : public FamilyDevice {
  public:
   CDevice(const Api& api, const DeviceFacts& facts, const Nvrtc& nvrtc)
-      : CudaDevice(api, with_limits(facts, nvrtc), kCName), nvrtc_(nvrtc) {}
+      : FamilyDevice(api, with_limits(facts, nvrtc), kCName), nvrtc_(nvrtc) {}
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
@@ -84,76 +85,42 @@ class CDevice final : public CudaDevice {
 
  private:
   static DeviceFacts with_limits(DeviceFacts facts, const Nvrtc& nvrtc) {
-    if (nvrtc.version() < 12010) facts.properties.parameter_bytes = kSmallParameterBytes;
+    if (nvrtc.version() < 12010)
+      facts.properties.parameter_bytes = cuda_family::kSmallParameterBytes;
     return facts;
   }
 
   const Nvrtc& nvrtc_;
 };
 
-using Open = std::function<std::unique_ptr<runtime::DeviceDriver>(Drivers&, const DeviceFacts&)>;
+std::unique_ptr<runtime::DeviceDriver> open_ptx(const DeviceFacts& facts) {
+  return std::make_unique<PtxDevice>(drivers().api(), facts);
+}
 
-class CudaBackend final : public runtime::Backend {
- public:
-  CudaBackend(std::string_view name, Open open) : name_(name), open_(std::move(open)) {}
-
-  std::string_view name() const noexcept override { return name_; }
-  bool is_jit() const noexcept override { return true; }
-
-  std::vector<std::unique_ptr<runtime::DeviceDriver>> open() override {
-    Drivers& drivers = Drivers::instance();
-    std::vector<std::unique_ptr<runtime::DeviceDriver>> opened;
-    auto [devices, reasons] = drivers.devices();
-    for (const DeviceFacts& facts : devices) {
-      try {
-        opened.push_back(open_(drivers, facts));
-      } catch (const Error& error) {
-        reasons.push_back(fmt::format("{}: {}", facts.properties.name, error.what()));
-      }
-    }
-    unavailable_.reset();
-    if (opened.empty()) {
-      unavailable_ = runtime::Unavailable{fmt::format("{}", fmt::join(reasons, "; "))};
-    }
-    return opened;
-  }
-
-  const std::optional<runtime::Unavailable>& unavailable() const noexcept override {
-    return unavailable_;
-  }
-
- private:
-  std::string_view name_;
-  Open open_;
-  std::optional<runtime::Unavailable> unavailable_;
-};
-
-std::unique_ptr<runtime::DeviceDriver> open_c(Drivers& drivers, const DeviceFacts& facts) {
+std::unique_ptr<runtime::DeviceDriver> open_c(const DeviceFacts& facts) {
   const auto refuse = [](std::string message) {
     throw Error(Error::Details{.code = Errc::backend_unavailable,
                                .message = std::move(message),
                                .backend = std::string(kCName),
                                .operation = "load NVRTC"});
   };
-  if (const std::string reason = drivers.load_compiler(); !reason.empty()) refuse(reason);
-  const Nvrtc& nvrtc = drivers.compiler();
+  if (const std::string reason = drivers().load_compiler(); !reason.empty()) refuse(reason);
+  const Nvrtc& nvrtc = drivers().compiler();
   if (nvrtc.arch_for(facts.capability) == 0) {
     refuse(fmt::format("{} compiles for no architecture up to {}", nvrtc.library_name(),
                        facts.properties.platform));
   }
-  return std::make_unique<CDevice>(drivers.api(), facts, nvrtc);
+  return std::make_unique<CDevice>(drivers().api(), facts, nvrtc);
 }
 
 }  // namespace
 
 std::unique_ptr<runtime::Backend> make_ptx_backend() {
-  return std::make_unique<CudaBackend>(kPtxName, [](Drivers& drivers, const DeviceFacts& facts) {
-    return std::make_unique<PtxDevice>(drivers.api(), facts);
-  });
+  return std::make_unique<cuda_family::FamilyBackend>(kPtxName, drivers(), open_ptx);
 }
 
 std::unique_ptr<runtime::Backend> make_c_backend() {
-  return std::make_unique<CudaBackend>(kCName, open_c);
+  return std::make_unique<cuda_family::FamilyBackend>(kCName, drivers(), open_c);
 }
 
 }  // namespace salvo::backends::cuda

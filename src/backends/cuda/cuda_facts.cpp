@@ -7,10 +7,16 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda_family/error.hpp"
 
 namespace salvo::backends::cuda {
 namespace {
+
+using cuda_family::Api;
+using cuda_family::DeviceAttribute;
+using cuda_family::DeviceFacts;
+using cuda_family::kSuccess;
+using cuda_family::Result;
 
 /// The release that CUDA's own version number does not tell apart; empty where the system hides it.
 std::string release() {
@@ -23,7 +29,7 @@ std::string release() {
 }  // namespace
 
 DeviceFacts read_facts(const Api& api, int index) {
-  const Reporter reporter(api, "CUDA");
+  const cuda_family::Reporter reporter(api, "CUDA");
   const auto check = [&](Result status, std::string_view operation) {
     reporter.check(status, operation, Errc::backend_unavailable);
   };
@@ -65,7 +71,8 @@ DeviceFacts read_facts(const Api& api, int index) {
   is.shared_bytes_per_block = value(DeviceAttribute::max_shared_per_block);
   facts.largest_shared_bytes = static_cast<std::uint32_t>(value_or(
       DeviceAttribute::max_shared_per_block_optin, static_cast<int>(is.shared_bytes_per_block)));
-  is.parameter_bytes = facts.driver_version >= 12010 ? kLargeParameterBytes : kSmallParameterBytes;
+  is.parameter_bytes = facts.driver_version >= 12010 ? cuda_family::kLargeParameterBytes
+                                                     : cuda_family::kSmallParameterBytes;
   is.max_threads_per_block = value(DeviceAttribute::max_threads_per_block);
   is.max_block = {value(DeviceAttribute::max_block_x), value(DeviceAttribute::max_block_y),
                   value(DeviceAttribute::max_block_z)};
@@ -77,13 +84,7 @@ DeviceFacts read_facts(const Api& api, int index) {
                 api.PoolAlloc && api.PoolFree && value_or(DeviceAttribute::memory_pools, 0) != 0;
 
   // From compute capability 7.0 on, every device has all of these.
-  is.fp64 = true;
-  is.fp16_storage = true;
-  is.atomics_i64 = true;
-  is.atomics_f32 = true;
-  is.atomics_f64 = true;
-  is.warp_operations = true;
-  is.fast_fma = true;
+  cuda_family::set_common_features(is);
   return facts;
 }
 

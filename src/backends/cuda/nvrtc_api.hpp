@@ -2,35 +2,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "runtime/library.hpp"
+#include "backends/cuda_family/compiler.hpp"
 
 namespace salvo::backends::cuda {
 
-// clang-format off
-// apply(name here, symbol, parameters)
-#define SALVO_NVRTC_FUNCTIONS(apply)                                                              \
-  apply(Version, "nvrtcVersion", (int*, int*))                                                    \
-  apply(ArchCount, "nvrtcGetNumSupportedArchs", (int*))                                           \
-  apply(Archs, "nvrtcGetSupportedArchs", (int*))                                                  \
-  apply(Create, "nvrtcCreateProgram",                                                             \
-        (void**, const char*, const char*, int, const char* const*, const char* const*))          \
-  apply(Destroy, "nvrtcDestroyProgram", (void**))                                                 \
-  apply(Compile, "nvrtcCompileProgram", (void*, int, const char* const*))                         \
-  apply(LogSize, "nvrtcGetProgramLogSize", (void*, std::size_t*))                                 \
-  apply(Log, "nvrtcGetProgramLog", (void*, char*))                                                \
-  apply(PtxSize, "nvrtcGetPTXSize", (void*, std::size_t*))                                        \
-  apply(Ptx, "nvrtcGetPTX", (void*, char*))                                                       \
-  apply(CubinSize, "nvrtcGetCUBINSize", (void*, std::size_t*))                                    \
-  apply(Cubin, "nvrtcGetCUBIN", (void*, char*))
-// clang-format on
-
 /// The compiler and what it can compile for.
-class Nvrtc {
+class Nvrtc final : public cuda_family::RuntimeCompiler {
  public:
+  Nvrtc() : RuntimeCompiler({"nvrtc", "NVRTC", "CUDA/C"}) {}
+
   /// Fills the table. Returns why it cannot be used, or an empty string.
   std::string load();
 
@@ -39,17 +22,13 @@ class Nvrtc {
   std::string compile(const std::string& code, const std::string& file,
                       const std::vector<std::string>& options) const;
 
-  int version() const noexcept { return version_; }  // 13000 is 13.0
-  const std::string& library_name() const noexcept { return library_.name(); }
+  int version() const noexcept { return major() * 1000 + minor() * 10; }  // 13000 is 13.0
   /// The newest architecture up to `device` (90: Hopper) that it compiles for; 0 if there is none.
   int arch_for(int device) const noexcept;
 
  private:
-  runtime::Library library_;
-#define SALVO_NVRTC_DECLARE(name, symbol, parameters) runtime::Function<int(*) parameters> name##_;
-  SALVO_NVRTC_FUNCTIONS(SALVO_NVRTC_DECLARE)
-#undef SALVO_NVRTC_DECLARE
-  int version_ = 0;
+  Form ptx_{"GetPTX"};
+  Form cubin_{"GetCUBIN"};
   std::vector<int> archs_;
 };
 

@@ -9,13 +9,14 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda_family/error.hpp"
+#include "backends/hip/hip_facts.hpp"
 
 namespace salvo::backends::hip {
 namespace {
 
-using cuda::Context;
-using cuda::Ordinal;
+using cuda_family::Context;
+using cuda_family::Ordinal;
 
 // clang-format off
 // apply(entry of the table, what CUDA calls it in messages, HIP's symbol). Parameters and results
@@ -134,9 +135,9 @@ Result primary_release(Ordinal) {
 }
 
 /// The list of a launch's parameters ends with another word than CUDA's.
-Result launch(cuda::KernelHandle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+Result launch(cuda_family::KernelHandle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-              cuda::Stream stream, void** parameters, void** extra) {
+              cuda_family::Stream stream, void** parameters, void** extra) {
   void* const kEnd = reinterpret_cast<void*>(std::uintptr_t{3});
   std::array<void*, 5> list{};
   if (extra) {
@@ -171,6 +172,18 @@ std::string resolve(Api& api) {
   return missing;
 }
 
+runtime::CallCounts counts(const Api& api) {
+  const Shaped& own = shaped();
+#define SALVO_HIP_COUNT(entry, cuda_name, symbol) {symbol, api.entry.calls()},
+  return {SALVO_HIP_FUNCTIONS(SALVO_HIP_COUNT){"hipGetErrorName", own.error_name.calls()},
+          {"hipGetErrorString", own.error_text.calls()},
+          {"hipGetDevice", own.get_device.calls()},
+          {"hipSetDevice", own.set_device.calls()},
+          {"hipModuleLaunchKernel", own.launch.calls()},
+          {"hipGetDeviceProperties", own.properties.calls()}};
+#undef SALVO_HIP_COUNT
+}
+
 }  // namespace
 
 std::string load(Api& api) {
@@ -181,6 +194,7 @@ std::string load(Api& api) {
     return fmt::format("{} lacks{}", api.library.name(), missing);
   }
   api.name_of = hip_name;
+  api.counts = counts;
   api.ErrorName.assign(error_name);
   api.ErrorText.assign(error_text);
   api.ContextGet.assign(context_get);
@@ -192,19 +206,12 @@ std::string load(Api& api) {
   const Result status = api.Init(0);
   if (status == kSuccess) return {};
   return fmt::format("{} loaded, but hipInit failed: {}", api.library.name(),
-                     cuda::words(api, status));
+                     cuda_family::words(api, status));
 }
 
-runtime::CallCounts calls(const Api& api) {
-  const Shaped& own = shaped();
-#define SALVO_HIP_COUNT(entry, cuda_name, symbol) {symbol, api.entry.calls()},
-  return {SALVO_HIP_FUNCTIONS(SALVO_HIP_COUNT){"hipGetErrorName", own.error_name.calls()},
-          {"hipGetErrorString", own.error_text.calls()},
-          {"hipGetDevice", own.get_device.calls()},
-          {"hipSetDevice", own.set_device.calls()},
-          {"hipModuleLaunchKernel", own.launch.calls()},
-          {"hipGetDeviceProperties", own.properties.calls()}};
-#undef SALVO_HIP_COUNT
+Drivers& drivers() {
+  static Drivers& all = *new Drivers(load, read_facts);
+  return all;
 }
 
 std::string architecture(int device) {

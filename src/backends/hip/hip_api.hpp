@@ -4,13 +4,14 @@
 
 #include <string>
 
-#include "backends/cuda/cuda_api.hpp"
+#include "backends/cuda_family/drivers.hpp"
+#include "backends/hip/hiprtc_api.hpp"
 
 namespace salvo::backends::hip {
 
-using Api = cuda::Api;
-using cuda::kSuccess;
-using cuda::Result;
+using cuda_family::Api;
+using cuda_family::kSuccess;
+using cuda_family::Result;
 
 /// Numbers of hipDeviceAttribute_t, the same from ROCm 5 on.
 enum class Attribute : int {
@@ -35,7 +36,8 @@ std::string load(Api& api);
 /// "gfx90a:sramecc+:xnack-": what the compiler calls the device. Throws Errc::backend_unavailable.
 std::string architecture(int device);
 
-/// How often each HIP function was called by the process, by HIP's names.
-runtime::CallCounts calls(const Api& api);
+using Drivers = cuda_family::DriversWithCompiler<Hiprtc>;
+/// The process's own; never destroyed, since drivers tear themselves down at exit.
+Drivers& drivers();
 
 }  // namespace salvo::backends::hip

@@ -2,26 +2,26 @@
 // SPDX-License-Identifier: MIT
 #include "backends/hip/hip_backend.hpp"
 
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "backends/cuda/cuda_device.hpp"
-#include "backends/hip/hip_drivers.hpp"
-#include "codegen/c_family/float_options.hpp"
+#include "backends/cuda_family/backend.hpp"
+#include "backends/cuda_family/device.hpp"
+#include "backends/hip/hip_api.hpp"
 #include "codegen/c_family/hip_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 
 namespace salvo::backends::hip {
 namespace {
 
-/// The driver layer is CUDA's, on HIP's functions.
-class HipDevice final : public cuda::CudaDevice {
+using cuda_family::DeviceFacts;
+using cuda_family::FamilyDevice;
+
+class HipDevice final : public FamilyDevice {
  public:
   HipDevice(const Api& api, const DeviceFacts& facts, const Hiprtc& hiprtc)
-      : CudaDevice(api, facts, kName), hiprtc_(hiprtc) {}
+      : FamilyDevice(api, facts, kName), hiprtc_(hiprtc) {}
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
@@ -34,23 +34,14 @@ class HipDevice final : public cuda::CudaDevice {
   }
 
   std::unique_ptr<runtime::Executable> build_source(const runtime::UserSource& source) override {
-    if (source.language != language()) {
-      reporter().fail(Errc::unsupported, "compile user source",
-                      fmt::format("HIP compiles {}, not {}", language(), source.language));
-    }
-    const std::string relaxing = codegen::c_family::relaxing_option(source.options);
-    if (!relaxing.empty()) {
-      reporter().fail(Errc::invalid_argument, "compile user source",
-                      fmt::format("the option {} relaxes floating point", relaxing));
-    }
     runtime::UserSource exact = source;
     exact.options = compile_options(facts().properties.platform, source.options);
-    return CudaDevice::build_source(exact);
+    return FamilyDevice::build_source(exact);
   }
 
   void write(runtime::Queue& queue, runtime::Buffer to, std::size_t offset, const void* source,
              std::size_t bytes) override {
-    CudaDevice::write(queue, to, offset, source, bytes);
+    FamilyDevice::write(queue, to, offset, source, bytes);
     // HIP promises of no copy that it has read pageable memory when it returns (W14).
     if (bytes != 0) finish(queue);
   }
@@ -63,8 +54,6 @@ class HipDevice final : public cuda::CudaDevice {
   // The entry points of graphs are not loaded for HIP.
   std::size_t shortest_replay() const noexcept override { return 0; }
   bool replay(runtime::Queue&, std::span<const runtime::LaunchCommand>) override { return false; }
-
-  runtime::CallCounts driver_calls() const override { return calls(reporter().api()); }
 
   std::string build_identity() const override {
     return fmt::format("{}; hiprtc {}", facts().properties.platform, hiprtc_.version());
@@ -82,50 +71,24 @@ class HipDevice final : public cuda::CudaDevice {
   const Hiprtc& hiprtc_;
 };
 
-class HipBackend final : public runtime::Backend {
- public:
-  std::string_view name() const noexcept override { return kName; }
-  bool is_jit() const noexcept override { return true; }
-
-  std::vector<std::unique_ptr<runtime::DeviceDriver>> open() override {
-    Drivers& drivers = Drivers::instance();
-    std::vector<std::unique_ptr<runtime::DeviceDriver>> opened;
-    auto [devices, reasons] = drivers.devices();
-    if (!devices.empty()) {
-      if (std::string reason = drivers.load_compiler(); !reason.empty()) {
-        reasons.push_back("there is no run-time compiler: " + std::move(reason));
-        devices.clear();
-      }
-    }
-    for (const DeviceFacts& facts : devices) {
-      try {
-        opened.push_back(std::make_unique<HipDevice>(drivers.api(), facts, drivers.compiler()));
-      } catch (const Error& error) {
-        reasons.push_back(fmt::format("{}: {}", facts.properties.name, error.what()));
-      }
-    }
-    unavailable_.reset();
-    if (opened.empty()) {
-      unavailable_ = runtime::Unavailable{fmt::format(
-          "{}. HIP needs ROCm 5 or later (on Debian: libamdhip64-5) and an AMD GPU from "
-          "gfx900 on whose /dev/kfd you may open",
-          fmt::join(reasons, "; "))};
-    }
-    return opened;
+std::unique_ptr<runtime::DeviceDriver> open_device(const DeviceFacts& facts) {
+  if (const std::string reason = drivers().load_compiler(); !reason.empty()) {
+    throw Error(Error::Details{.code = Errc::backend_unavailable,
+                               .message = "there is no run-time compiler: " + reason,
+                               .backend = std::string(kName),
+                               .operation = "load hiprtc"});
   }
+  return std::make_unique<HipDevice>(drivers().api(), facts, drivers().compiler());
+}
 
-  const std::optional<runtime::Unavailable>& unavailable() const noexcept override {
-    return unavailable_;
-  }
-
- private:
-  std::optional<runtime::Unavailable> unavailable_;
-};
+constexpr std::string_view kAdvice =
+    ". HIP needs ROCm 5 or later (on Debian: libamdhip64-5) and an AMD GPU from gfx900 on whose "
+    "/dev/kfd you may open";
 
 }  // namespace
 
 std::unique_ptr<runtime::Backend> make_backend() {
-  return std::make_unique<HipBackend>();
+  return std::make_unique<cuda_family::FamilyBackend>(kName, drivers(), open_device, kAdvice);
 }
 
 }  // namespace salvo::backends::hip

@@ -7,9 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/cuda_error.hpp"
+#include "backends/cuda_family/error.hpp"
+#include "backends/hip/hip_api.hpp"
 
 namespace salvo::backends::hip {
+
+using cuda_family::DeviceFacts;
 
 int generation(std::string_view architecture) noexcept {
   constexpr std::string_view kPrefix = "gfx";
@@ -26,7 +29,7 @@ int generation(std::string_view architecture) noexcept {
 }
 
 DeviceFacts read_facts(const Api& api, int index) {
-  const cuda::Reporter reporter(api, "HIP");
+  const cuda_family::Reporter reporter(api, "HIP");
   const auto check = [&](Result status, std::string_view operation) {
     reporter.check(status, operation, Errc::backend_unavailable);
   };
@@ -60,7 +63,7 @@ DeviceFacts read_facts(const Api& api, int index) {
   is.memory_bytes = memory;
   is.max_allocation_bytes = memory;
   is.shared_bytes_per_block = value(Attribute::max_shared_per_block);
-  is.parameter_bytes = cuda::kSmallParameterBytes;
+  is.parameter_bytes = cuda_family::kSmallParameterBytes;
   is.max_threads_per_block = value(Attribute::max_threads_per_block);
   is.max_block = {value(Attribute::max_block_x), value(Attribute::max_block_y),
                   value(Attribute::max_block_z)};
@@ -74,13 +77,7 @@ DeviceFacts read_facts(const Api& api, int index) {
 
   // From this generation on, every device has all of these; adding to floats by compare-exchange
   // where there is no instruction that keeps denormals.
-  is.fp64 = true;
-  is.fp16_storage = true;
-  is.atomics_i64 = true;
-  is.atomics_f32 = true;
-  is.atomics_f64 = true;
-  is.warp_operations = true;
-  is.fast_fma = true;
+  cuda_family::set_common_features(is);
   return facts;
 }
 

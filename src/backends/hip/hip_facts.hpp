@@ -4,17 +4,14 @@
 
 #include <string_view>
 
-#include "backends/cuda/cuda_facts.hpp"
-#include "backends/hip/hip_api.hpp"
+#include "backends/cuda_family/facts.hpp"
 
 namespace salvo::backends::hip {
-
-using DeviceFacts = cuda::DeviceFacts;
 
 /// 9 of "gfx90a:xnack-", 10 of "gfx1030"; 0 of what is no such name.
 int generation(std::string_view architecture) noexcept;
 
 /// `properties.platform` is what the compiler calls the device.
-DeviceFacts read_facts(const Api& api, int index);
+cuda_family::DeviceFacts read_facts(const cuda_family::Api& api, int index);
 
 }  // namespace salvo::backends::hip

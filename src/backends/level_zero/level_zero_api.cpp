@@ -7,17 +7,17 @@
 namespace salvo::backends::level_zero {
 
 std::string Api::load() {
-  library = runtime::Library::open({"libze_loader.so.1", "libze_loader.so"});
-  if (!library) return library.reason();
+  shared_object = runtime::Library::open({"libze_loader.so.1", "libze_loader.so"});
+  if (!shared_object) return shared_object.reason();
   std::string missing;
 #define SALVO_LEVEL_ZERO_RESOLVE(name, parameters) \
-  if (!name.resolve(library, "ze" #name)) missing += " ze" #name;
+  if (!name.resolve(shared_object, "ze" #name)) missing += " ze" #name;
   SALVO_LEVEL_ZERO_FUNCTIONS(SALVO_LEVEL_ZERO_RESOLVE)
 #undef SALVO_LEVEL_ZERO_RESOLVE
-#define SALVO_LEVEL_ZERO_RESOLVE(name, parameters) name.resolve(library, "ze" #name);
+#define SALVO_LEVEL_ZERO_RESOLVE(name, parameters) name.resolve(shared_object, "ze" #name);
   SALVO_LEVEL_ZERO_LATER_FUNCTIONS(SALVO_LEVEL_ZERO_RESOLVE)
 #undef SALVO_LEVEL_ZERO_RESOLVE
-  return missing.empty() ? "" : fmt::format("{} lacks{}", library.name(), missing);
+  return missing.empty() ? "" : fmt::format("{} lacks{}", shared_object.name(), missing);
 }
 
 runtime::CallCounts Api::calls() const {

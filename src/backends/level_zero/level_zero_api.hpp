@@ -99,7 +99,7 @@ using ReleaseImportedPointer = Result (*)(ze::Driver, void*);
 
 /// The function table. `DeviceGet` is zeDeviceGet, and so on; each counts its calls.
 struct Api {
-  runtime::Library library;
+  runtime::Library shared_object;
 #define SALVO_LEVEL_ZERO_DECLARE(name, parameters) runtime::Function<signatures::name> name;
   SALVO_LEVEL_ZERO_FUNCTIONS(SALVO_LEVEL_ZERO_DECLARE)
   SALVO_LEVEL_ZERO_LATER_FUNCTIONS(SALVO_LEVEL_ZERO_DECLARE)

@@ -34,19 +34,19 @@ void Drivers::search() {
   if (const Result status = api_.Init(0); status != Result::success) {
     return found_.obstacles.push_back(
         fmt::format("{} loaded, but zeInit answers {}: no driver of this machine can be used",
-                    api_.library.name(), result_name(status)));
+                    api_.shared_object.name(), result_name(status)));
   }
   std::uint32_t count = 0;
   const Result status = api_.DriverGet(&count, nullptr);
   if (status != Result::success || count == 0) {
     return found_.obstacles.push_back(
-        fmt::format("{} loaded, but it knows no driver ({})", api_.library.name(),
+        fmt::format("{} loaded, but it knows no driver ({})", api_.shared_object.name(),
                     status == Result::success ? "the count is 0" : result_name(status)));
   }
   std::vector<ze::Driver> drivers(count);
   if (const Result listed = api_.DriverGet(&count, drivers.data()); listed != Result::success) {
     return found_.obstacles.push_back(
-        fmt::format("{}: zeDriverGet answers {}", api_.library.name(), result_name(listed)));
+        fmt::format("{}: zeDriverGet answers {}", api_.shared_object.name(), result_name(listed)));
   }
   drivers.resize(count);
   for (std::size_t i = 0; i < drivers.size(); ++i) {

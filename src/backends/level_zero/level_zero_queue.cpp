@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "backends/level_zero/level_zero_queue.hpp"
 
-#include <cstdio>
 #include <limits>
 #include <utility>
 
 #include "backends/level_zero/level_zero_error.hpp"
+#include "runtime/log.hpp"
 
 namespace salvo::backends::level_zero {
 
@@ -20,8 +20,8 @@ constexpr std::uint64_t kLongestDrainNs = 10'000'000'000;
 void warn_of_busy_list() noexcept {
   static std::atomic<bool> warned{false};
   if (warned.exchange(true)) return;
-  std::fputs("salvo: a Level Zero command list was still busy after 10 s and is left as it is\n",
-             stderr);
+  runtime::log(LogLevel::warning,
+               "a Level Zero command list was still busy after 10 s and is left as it is");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class LevelZeroQueue final : public runtime::Queue {
  public:
   LevelZeroQueue(DeviceContext& context, int priority);
   /// Waits at most ten seconds for what is in flight. A list that is busy even then is left to the
-  /// driver, with one line on stderr: destroying it would pull memory from under the device.
+  /// driver, with one warning to the log: destroying it would pull memory from under the device.
   ~LevelZeroQueue() override;
 
   ze::CommandList list() const noexcept { return list_; }

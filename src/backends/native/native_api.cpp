@@ -53,20 +53,20 @@ std::string build_of(const void* function) {
 bool Api::resolve() {
   const char* missing = nullptr;
 #define SALVO_LLVM_RESOLVE(name, ...) \
-  if (!name.resolve(library, "LLVM" #name)) missing = "LLVM" #name;
+  if (!name.resolve(shared_object, "LLVM" #name)) missing = "LLVM" #name;
   SALVO_LLVM_FUNCTIONS(SALVO_LLVM_RESOLVE)
 #undef SALVO_LLVM_RESOLVE
   for (const char* part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter"}) {
     const std::string name = fmt::format("LLVMInitialize{}{}", kArchitecture, part);
     runtime::Function<void (*)()> initialize;
-    if (!initialize.resolve(library, name.c_str())) {
-      reason =
-          fmt::format("{} has no code generator for this processor ({})", library.name(), name);
+    if (!initialize.resolve(shared_object, name.c_str())) {
+      reason = fmt::format("{} has no code generator for this processor ({})", shared_object.name(),
+                           name);
       return false;
     }
     initialize();
   }
-  if (missing != nullptr) reason = fmt::format("{} lacks {}", library.name(), missing);
+  if (missing != nullptr) reason = fmt::format("{} lacks {}", shared_object.name(), missing);
   return missing == nullptr;
 }
 
@@ -74,9 +74,10 @@ void Api::load(unsigned wanted) {
   std::string failures;
   for (unsigned candidate = kNewest; candidate >= kOldest; --candidate) {
     if (wanted != 0 && candidate != wanted) continue;
-    library = open(candidate);
-    if (!library) {
-      failures += fmt::format("{}{}", failures.empty() ? "" : "; ", library.failures().front());
+    shared_object = open(candidate);
+    if (!shared_object) {
+      failures +=
+          fmt::format("{}{}", failures.empty() ? "" : "; ", shared_object.failures().front());
       continue;
     }
     version = candidate;

@@ -111,7 +111,7 @@ struct Api {
   SALVO_LLVM_FUNCTIONS(SALVO_LLVM_MEMBER)
 #undef SALVO_LLVM_MEMBER
 
-  runtime::Library library;
+  runtime::Library shared_object;
   unsigned version = 0;  // 14 ...
   std::string build;     // which library of that version: its file's name and size
   std::string reason;    // why there is none; empty: there is

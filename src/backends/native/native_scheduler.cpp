@@ -23,15 +23,15 @@ runtime::Library open_for_good(std::string_view name) {
 
 }  // namespace
 
-Scheduler::Scheduler(std::string_view library) : library_(open_for_good(library)) {
-  if (!library_) {
-    reason_ = library_.reason();
+Scheduler::Scheduler(std::string_view library) : shared_object_(open_for_good(library)) {
+  if (!shared_object_) {
+    reason_ = shared_object_.reason();
     return;
   }
   runtime::Function<int (*)()> most;
-  if (!parallel_.resolve(library_, "GOMP_parallel") ||
-      !most.resolve(library_, "omp_get_max_threads")) {
-    reason_ = library_.name() + " has no GOMP_parallel";
+  if (!parallel_.resolve(shared_object_, "GOMP_parallel") ||
+      !most.resolve(shared_object_, "omp_get_max_threads")) {
+    reason_ = shared_object_.name() + " has no GOMP_parallel";
     return;
   }
   threads_ = static_cast<unsigned>(std::max(1, most()));

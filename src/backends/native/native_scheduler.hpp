@@ -54,7 +54,7 @@ class Scheduler {
   void run(Call& call) const;
   static void take(void* call);
 
-  runtime::Library library_;
+  runtime::Library shared_object_;
   runtime::Function<void (*)(void (*)(void*), void*, unsigned, unsigned)> parallel_;
   unsigned threads_ = 1;
   std::string reason_;

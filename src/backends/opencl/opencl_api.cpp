@@ -7,14 +7,14 @@
 namespace salvo::backends::opencl {
 
 std::string Api::load() {
-  library = runtime::Library::open({"libOpenCL.so.1", "libOpenCL.so"});
-  if (!library) return library.reason();
+  shared_object = runtime::Library::open({"libOpenCL.so.1", "libOpenCL.so"});
+  if (!shared_object) return shared_object.reason();
   std::string missing;
 #define SALVO_OPENCL_RESOLVE(name) \
-  if (!name.resolve(library, "cl" #name)) missing += " cl" #name;
+  if (!name.resolve(shared_object, "cl" #name)) missing += " cl" #name;
   SALVO_OPENCL_FUNCTIONS(SALVO_OPENCL_RESOLVE)
 #undef SALVO_OPENCL_RESOLVE
-  return missing.empty() ? "" : fmt::format("{} lacks{}", library.name(), missing);
+  return missing.empty() ? "" : fmt::format("{} lacks{}", shared_object.name(), missing);
 }
 
 runtime::CallCounts Api::calls() const {

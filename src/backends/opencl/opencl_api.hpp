@@ -56,7 +56,7 @@ namespace salvo::backends::opencl {
 
 /// The function table. `GetDeviceInfo` is clGetDeviceInfo, and so on; each counts its calls.
 struct Api {
-  runtime::Library library;
+  runtime::Library shared_object;
 #define SALVO_OPENCL_DECLARE(name) runtime::Function<decltype(&::cl##name)> name;
   SALVO_OPENCL_FUNCTIONS(SALVO_OPENCL_DECLARE)
 #undef SALVO_OPENCL_DECLARE

@@ -42,7 +42,7 @@ class Drivers {
     const cl_int status = api_.GetPlatformIDs(0, nullptr, &count);
     if (status != CL_SUCCESS || count == 0) {
       return obstacles_.push_back(fmt::format("{} loaded, but it knows no platform ({})",
-                                              api_.library.name(), status_name(status)));
+                                              api_.shared_object.name(), status_name(status)));
     }
     std::vector<cl_platform_id> platforms(count);
     check(api_.GetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs",

@@ -8,6 +8,7 @@
 
 #include "backends/opencl/opencl_device.hpp"
 #include "backends/opencl/opencl_error.hpp"
+#include "codegen/c_family/float_options.hpp"
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "passes/access.hpp"
@@ -193,14 +194,18 @@ std::unique_ptr<runtime::Executable> OpenclDevice::build(const ir::Kernel& kerne
 }
 
 std::unique_ptr<runtime::Executable> OpenclDevice::build_source(const runtime::UserSource& source) {
-  const auto refuse = [&](std::string message) {
-    throw Error(Error::Details{.code = Errc::unsupported,
+  const auto refuse = [&](std::string message, Errc code = Errc::unsupported) {
+    throw Error(Error::Details{.code = code,
                                .message = std::move(message),
                                .backend = std::string(kName),
                                .operation = "build_source",
                                .kernel = source.entry});
   };
   if (source.language != "OpenCL C") refuse(source.language + " is not a language of this backend");
+  if (const std::string option = codegen::c_family::relaxing_option(source.options);
+      !option.empty()) {
+    refuse(fmt::format("the option {} relaxes floating point", option), Errc::invalid_argument);
+  }
   std::vector<std::string> options = source.options;
   options.push_back("-cl-kernel-arg-info");  // the only way to learn what the arguments are
   auto executable = load(compile(source.code, options, {}), source.entry);

@@ -16,10 +16,10 @@ bool assign(runtime::Function<Pointer>& function, PFN_vkVoidFunction found) {
 }  // namespace
 
 std::string Loader::load() {
-  library = runtime::Library::open({"libvulkan.so.1", "libvulkan.so"});
-  if (!library) return library.reason();
-  if (!GetInstanceProcAddr.resolve(library, "vkGetInstanceProcAddr")) {
-    return fmt::format("{} lacks vkGetInstanceProcAddr", library.name());
+  shared_object = runtime::Library::open({"libvulkan.so.1", "libvulkan.so"});
+  if (!shared_object) return shared_object.reason();
+  if (!GetInstanceProcAddr.resolve(shared_object, "vkGetInstanceProcAddr")) {
+    return fmt::format("{} lacks vkGetInstanceProcAddr", shared_object.name());
   }
   std::string missing;
 #define SALVO_VULKAN_RESOLVE(name) \
@@ -29,7 +29,7 @@ std::string Loader::load() {
   SALVO_VULKAN_RESOLVE(EnumerateInstanceExtensionProperties)
   SALVO_VULKAN_RESOLVE(EnumerateInstanceVersion)
 #undef SALVO_VULKAN_RESOLVE
-  return missing.empty() ? "" : fmt::format("{} lacks{}", library.name(), missing);
+  return missing.empty() ? "" : fmt::format("{} lacks{}", shared_object.name(), missing);
 }
 
 std::string InstanceApi::load(const Loader& loader, VkInstance instance) {

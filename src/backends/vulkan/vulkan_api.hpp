@@ -11,37 +11,36 @@
 
 namespace salvo::backends::vulkan {
 
-#define SALVO_VULKAN_INSTANCE_FUNCTIONS(apply)                                                  \
-  apply(CreateDevice) apply(EnumerateDeviceExtensionProperties) apply(EnumeratePhysicalDevices) \
-      apply(GetDeviceProcAddr) apply(GetPhysicalDeviceFeatures2)                                \
-          apply(GetPhysicalDeviceMemoryProperties) apply(GetPhysicalDeviceProperties2)          \
-              apply(GetPhysicalDeviceQueueFamilyProperties)
+// clang-format off
+#define SALVO_VULKAN_INSTANCE_FUNCTIONS(apply)                                                     \
+  apply(CreateDevice) apply(EnumerateDeviceExtensionProperties) apply(EnumeratePhysicalDevices)    \
+  apply(GetDeviceProcAddr) apply(GetPhysicalDeviceFeatures2)                                       \
+  apply(GetPhysicalDeviceMemoryProperties) apply(GetPhysicalDeviceProperties2)                     \
+  apply(GetPhysicalDeviceQueueFamilyProperties)
 
 #define SALVO_VULKAN_DEVICE_FUNCTIONS(apply)                                                       \
   apply(AllocateCommandBuffers) apply(AllocateDescriptorSets) apply(AllocateMemory)                \
-      apply(BeginCommandBuffer) apply(BindBufferMemory) apply(CmdBindDescriptorSets) apply(        \
-          CmdBindPipeline) apply(CmdCopyBuffer) apply(CmdDispatch) apply(CmdPipelineBarrier)       \
-          apply(CmdPushConstants) apply(CmdResetQueryPool) apply(CmdWriteTimestamp) apply(         \
-              CreateBuffer) apply(CreateCommandPool) apply(CreateComputePipelines)                 \
-              apply(CreateDescriptorPool) apply(CreateDescriptorSetLayout) apply(                  \
-                  CreatePipelineCache) apply(CreatePipelineLayout) apply(CreateQueryPool)          \
-                  apply(CreateSemaphore) apply(CreateShaderModule) apply(DestroyBuffer)            \
-                      apply(DestroyCommandPool) apply(DestroyDescriptorPool) apply(                \
-                          DestroyDescriptorSetLayout) apply(DestroyDevice) apply(DestroyPipeline)  \
-                          apply(DestroyPipelineCache) apply(DestroyPipelineLayout) apply(          \
-                              DestroyQueryPool) apply(DestroySemaphore) apply(DestroyShaderModule) \
-                              apply(DeviceWaitIdle) apply(EndCommandBuffer) apply(FreeMemory)      \
-                                  apply(GetBufferDeviceAddress) apply(GetBufferMemoryRequirements) \
-                                      apply(GetDeviceQueue) apply(GetPipelineCacheData)            \
-                                          apply(GetQueryPoolResults)                               \
-                                              apply(GetSemaphoreCounterValue) apply(MapMemory)     \
-                                                  apply(QueueSubmit) apply(ResetCommandPool)       \
-                                                      apply(UpdateDescriptorSets)                  \
-                                                          apply(WaitSemaphores)
+  apply(BeginCommandBuffer) apply(BindBufferMemory) apply(CmdBindDescriptorSets)                   \
+  apply(CmdBindPipeline) apply(CmdCopyBuffer) apply(CmdDispatch) apply(CmdFillBuffer)             \
+  apply(CmdPipelineBarrier)                                                                        \
+  apply(CmdPushConstants) apply(CmdResetQueryPool) apply(CmdWriteTimestamp) apply(CreateBuffer)    \
+  apply(CreateCommandPool) apply(CreateComputePipelines) apply(CreateDescriptorPool)               \
+  apply(CreateDescriptorSetLayout) apply(CreateFence) apply(CreatePipelineCache)                   \
+  apply(CreatePipelineLayout) apply(CreateQueryPool) apply(CreateSemaphore)                        \
+  apply(CreateShaderModule) apply(DestroyBuffer) apply(DestroyCommandPool)                         \
+  apply(DestroyDescriptorPool) apply(DestroyDescriptorSetLayout) apply(DestroyDevice)              \
+  apply(DestroyFence) apply(DestroyPipeline) apply(DestroyPipelineCache)                           \
+  apply(DestroyPipelineLayout) apply(DestroyQueryPool) apply(DestroySemaphore)                     \
+  apply(DestroyShaderModule) apply(DeviceWaitIdle) apply(EndCommandBuffer) apply(FreeMemory)       \
+  apply(GetBufferDeviceAddress) apply(GetBufferMemoryRequirements) apply(GetDeviceQueue)           \
+  apply(GetFenceStatus) apply(GetPipelineCacheData) apply(GetQueryPoolResults)                     \
+  apply(GetSemaphoreCounterValue) apply(MapMemory) apply(QueueSubmit) apply(ResetCommandPool)      \
+  apply(ResetFences) apply(UpdateDescriptorSets) apply(WaitForFences) apply(WaitSemaphores)
+// clang-format on
 
 /// What the loader library itself offers.
 struct Loader {
-  runtime::Library library;
+  runtime::Library shared_object;
   runtime::Function<PFN_vkGetInstanceProcAddr> GetInstanceProcAddr;
   runtime::Function<PFN_vkCreateInstance> CreateInstance;
   runtime::Function<PFN_vkEnumerateInstanceLayerProperties> EnumerateInstanceLayerProperties;

@@ -1,4 +1,4 @@
-// The Vulkan backend: every device with Vulkan 1.2 and buffer addresses.
+// The Vulkan backend: every device with Vulkan 1.2 and 64-bit integers.
 // SPDX-License-Identifier: MIT
 #include "backends/vulkan/vulkan_backend.hpp"
 

@@ -109,23 +109,4 @@ Batch::Staged Batch::upload(std::uint64_t bytes) {
   return staged;
 }
 
-std::string Batch::kernels() const {
-  std::vector<std::pair<std::string_view, unsigned>> counts;
-  for (const KernelName& name : names_) {
-    const auto found = std::find_if(counts.begin(), counts.end(),
-                                    [&](const auto& one) { return one.first == *name; });
-    if (found == counts.end()) {
-      counts.emplace_back(*name, 1);
-    } else {
-      ++found->second;
-    }
-  }
-  std::string text;
-  for (const auto& [name, count] : counts) {
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name,
-                        count == 1 ? "" : fmt::format(" ({} times)", count));
-  }
-  return text;
-}
-
 }  // namespace salvo::backends::vulkan

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "backends/vulkan/vulkan_memory.hpp"
+#include "runtime/launched_names.hpp"
 
 namespace salvo::backends::vulkan {
 
-using KernelName = std::shared_ptr<const std::string>;
+using runtime::KernelName;
 
 /// What batches of a device share.
 struct BatchContext {
@@ -53,10 +54,9 @@ class Batch {
   /// Room to copy from; empty once this batch has used its share.
   Staged upload(std::uint64_t bytes);
 
-  void add(const KernelName& name) { names_.push_back(name); }
+  void add(const KernelName& name) { names_.add(name); }
   std::size_t dispatches() const noexcept { return names_.size(); }
-  /// "a, b (3 times)": the kernels in order of first launch.
-  std::string kernels() const;
+  std::string kernels() const { return names_.text(); }
   /// Failures have been told; the batch may be waited for without telling them again.
   void forget_kernels() { names_.clear(); }
 
@@ -73,7 +73,7 @@ class Batch {
   const BatchContext& context_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = nullptr;
-  std::vector<KernelName> names_;
+  runtime::LaunchedNames names_;
 
   std::vector<Chunk> chunks_;
   std::size_t chunk_ = 0;  // the one in use

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/vulkan/vulkan_error.hpp"
 #include "backends/vulkan/vulkan_executable.hpp"
@@ -126,7 +127,7 @@ void Handles::make_layouts(const DeviceFacts& facts) {
   set.pBindings = &binding;
   check(api.CreateDescriptorSetLayout(device, &set, nullptr, &table_layout),
         "vkCreateDescriptorSetLayout", Errc::backend_unavailable);
-  const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, facts.options.push_constant_bytes};
+  const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, facts.options.push_constant_room};
   VkPipelineLayoutCreateInfo layout{};
   layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
   layout.setLayoutCount = 1;
@@ -138,7 +139,15 @@ void Handles::make_layouts(const DeviceFacts& facts) {
 }
 
 DeviceFacts with_settings(DeviceFacts facts, const Settings& settings) {
-  if (settings.large_push_constants) facts.options.push_constant_bytes = facts.push_constant_bytes;
+  if (settings.large_push_constants) {
+    facts.options.push_constant_bytes = facts.options.push_constant_room;
+  }
+  if (settings.lacking.buffer_addresses) use_storage_buffers(facts);
+  if (settings.lacking.timeline_semaphores) facts.features12.timelineSemaphore = VK_FALSE;
+  if (settings.lacking.memory_model) {
+    facts.features12.vulkanMemoryModel = VK_FALSE;
+    facts.options.vulkan_memory_model = false;
+  }
   facts.properties.push_constant_bytes = facts.options.push_constant_bytes;
   return facts;
 }
@@ -151,7 +160,7 @@ class VulkanDevice final : public runtime::DeviceDriver {
         handles_(instance.api(), facts_),
         memory_(handles_.api, handles_.device, facts_),
         context_{handles_.api, handles_.device, facts_, memory_, handles_.table_layout},
-        recorder_(context_, handles_.pipeline_layout, settings.batch) {}
+        recorder_(context_, settings.batch) {}
 
   const DeviceProperties& properties() const noexcept override { return facts_.properties; }
 
@@ -165,7 +174,7 @@ class VulkanDevice final : public runtime::DeviceDriver {
       recorder_.drain();
       block = memory_.allocate(bytes);
     }
-    const std::uint64_t address = block->address();
+    const std::uint64_t address = facts_.options.buffer_addresses ? block->address() : 0;
     return {reinterpret_cast<std::uintptr_t>(block.release()), bytes, address};
   }
   void release(Buffer buffer) noexcept override {
@@ -248,6 +257,17 @@ class VulkanDevice final : public runtime::DeviceDriver {
     recorder_.read(queue, allocation_of(to), to_offset, block_of(from), offset, bytes);
   }
 
+  void fill(Buffer to, std::size_t offset, std::uint32_t word, std::size_t bytes) {
+    recorder_.fill(queue_, block_of(to), offset, word, bytes);
+    messages_.check("fill");
+  }
+  /// The driver's own word for what makes pipelines differ.
+  std::string build_identity() const override {
+    const auto& of = facts_.pipeline_cache;
+    return fmt::format("{:x} {:x} {:02x}", of.vendorID, of.deviceID,
+                       fmt::join(of.pipelineCacheUUID, ""));
+  }
+
   DeviceApi& api() noexcept { return handles_.api; }
   runtime::CallCounts driver_calls() const override { return handles_.api.calls(); }
   Counters counters() const { return recorder_.counters(); }
@@ -308,11 +328,25 @@ runtime::Program VulkanDevice::translate(const ir::Kernel& kernel,
 std::unique_ptr<runtime::Executable> VulkanDevice::build(const ir::Kernel& kernel,
                                                          const runtime::Program& program,
                                                          std::span<const std::byte> cached) {
-  const VulkanExecutable::Context context{handles_.api, handles_.device, handles_.pipeline_layout,
-                                          facts_.properties.max_threads_per_block, recorder_};
+  const VulkanExecutable::Context context{handles_.api,
+                                          handles_.device,
+                                          handles_.pipeline_layout,
+                                          facts_.properties.max_threads_per_block,
+                                          preferred_block(nullptr),
+                                          facts_.pipeline_cache,
+                                          recorder_};
+  const codegen::spirv::Options& options = facts_.options;
+  std::unique_ptr<BufferSets> sets;
+  if (!options.buffer_addresses) {
+    sets = std::make_unique<BufferSets>(
+        BufferSets::Context{handles_.api, handles_.device, handles_.table_layout,
+                            options.push_constant_room, memory_.nothing()},
+        kernel);
+  }
   auto executable = std::make_unique<VulkanExecutable>(
-      context, kernel, codegen::spirv::lay_out(kernel, facts_.options.push_constant_bytes),
-      program.code, cached);
+      context, kernel,
+      codegen::spirv::lay_out(kernel, options.push_constant_bytes, options.push_constant_room),
+      program.code, cached, std::move(sets));
   messages_.check("build");
   return executable;
 }
@@ -322,7 +356,9 @@ runtime::ParameterCost VulkanDevice::parameter_cost(const ir::Kernel& kernel) co
   cost.push_constant_bytes = codegen::spirv::value_bytes(kernel);
   cost.bytes = cost.push_constant_bytes;  // in the table if the push constants are too small
   for (const ir::Parameter& parameter : kernel.parameters) {
-    if (parameter.is_span) cost.bytes += 8 * parameter.slots;
+    if (!parameter.is_span) continue;
+    cost.bytes += 8 * parameter.slots;
+    cost.slots += parameter.slots;
   }
   return cost;
 }
@@ -399,6 +435,11 @@ Counters counters_of(const runtime::DeviceDriver& driver) {
 }
 std::uint64_t live_buffers_of(const runtime::DeviceDriver& driver) {
   return static_cast<const VulkanDevice&>(driver).live_buffers();
+}
+
+void fill_by_driver(runtime::DeviceDriver& driver, Buffer to, std::size_t offset,
+                    std::uint32_t word, std::size_t bytes) {
+  static_cast<VulkanDevice&>(driver).fill(to, offset, word, bytes);
 }
 
 }  // namespace salvo::backends::vulkan

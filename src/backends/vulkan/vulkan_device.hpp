@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "backends/vulkan/vulkan_backend.hpp"
@@ -21,5 +23,9 @@ DeviceApi& api_of(runtime::DeviceDriver& driver);
 Counters counters_of(const runtime::DeviceDriver& driver);
 /// Buffers that are allocated or whose release is queued.
 std::uint64_t live_buffers_of(const runtime::DeviceDriver& driver);
+
+/// The driver's own memory fill, a word of four bytes at a time; nothing here uses it (P9).
+void fill_by_driver(runtime::DeviceDriver& driver, runtime::Buffer to, std::size_t offset,
+                    std::uint32_t word, std::size_t bytes);
 
 }  // namespace salvo::backends::vulkan

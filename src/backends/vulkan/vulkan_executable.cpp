@@ -15,6 +15,9 @@
 namespace salvo::backends::vulkan {
 namespace {
 
+/// Of dynamic shared memory. An array of none is an error; a kernel that is given none must not
+/// touch it anyway.
+constexpr std::uint32_t kLeastWords = 4;
 constexpr std::uint32_t kSpirvMagic = 0x07230203;
 constexpr std::array<char, 8> kBinaryMagic{'s', 'a', 'l', 'v', 'o', 'V', 'K', '1'};
 
@@ -36,13 +39,16 @@ struct BinaryHead {
 
 VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& kernel,
                                    const codegen::spirv::Layout& layout, std::string_view code,
-                                   std::span<const std::byte> cached)
+                                   std::span<const std::byte> cached,
+                                   std::unique_ptr<BufferSets> sets)
     : context_(context),
       name_(std::make_shared<const std::string>(kernel.name)),
       push_bytes_(layout.push_bytes),
       table_bytes_(layout.table_bytes),
       values_in_table_(layout.values_in_table),
-      dynamic_shared_(kernel.has_dynamic_shared()) {
+      addresses_in_table_(layout.addresses_in_table),
+      dynamic_shared_(kernel.has_dynamic_shared()),
+      sets_(std::move(sets)) {
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const ir::Parameter& parameter = kernel.parameters[i];
     const codegen::spirv::Place& place = layout.places[i];
@@ -63,6 +69,11 @@ VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& ker
     code = from_binary;
   }
   make_module(code);
+  // A driver may crash on what it did not write.
+  const auto& head = context_.pipeline_cache;
+  if (pipelines.size() < sizeof(head) || std::memcmp(pipelines.data(), &head, sizeof(head)) != 0) {
+    pipelines = {};
+  }
   VkPipelineCacheCreateInfo cache{};
   cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   cache.initialDataSize = pipelines.size();
@@ -77,6 +88,7 @@ VulkanExecutable::VulkanExecutable(const Context& context, const ir::Kernel& ker
 
 VulkanExecutable::~VulkanExecutable() {
   for (const Variant& variant : variants_) context_.recorder.retire(variant.pipeline);
+  if (sets_) context_.recorder.retire(std::move(sets_));
   context_.api.DestroyPipelineCache(context_.device, cache_, nullptr);
   context_.api.DestroyShaderModule(context_.device, module_, nullptr);
 }
@@ -113,6 +125,10 @@ void VulkanExecutable::make_module(std::string_view code) {
 }
 
 std::vector<std::byte> VulkanExecutable::binary() const {
+  // Compiled into the cache, where the launch finds it.
+  context_.api.DestroyPipeline(
+      context_.device,
+      make_pipeline({context_.preferred_block, 1, 1}, dynamic_shared_ ? kLeastWords : 0), nullptr);
   BinaryHead head{kBinaryMagic, words_.size() * sizeof(std::uint32_t), 0};
   std::size_t bytes = 0;
   check(context_.api.GetPipelineCacheData(context_.device, cache_, &bytes, nullptr),
@@ -131,13 +147,19 @@ std::vector<std::byte> VulkanExecutable::binary() const {
 }
 
 VkPipeline VulkanExecutable::pipeline(const runtime::LaunchShape& shape) {
-  // An array of no words is an error; a kernel that is given none must not touch it anyway.
   const std::uint32_t words =
-      dynamic_shared_ ? std::max(4u, (shape.dynamic_shared_bytes + 3) / 4) : 0;
+      dynamic_shared_ ? std::max(kLeastWords, (shape.dynamic_shared_bytes + 3) / 4) : 0;
   for (const Variant& variant : variants_) {
     if (variant.block == shape.block && variant.dynamic_words == words) return variant.pipeline;
   }
-  const std::array<std::uint32_t, 4> values{shape.block[0], shape.block[1], shape.block[2], words};
+  const VkPipeline made = make_pipeline(shape.block, words);
+  variants_.push_back({shape.block, words, made});
+  return made;
+}
+
+VkPipeline VulkanExecutable::make_pipeline(const runtime::Dim3& block,
+                                           std::uint32_t dynamic_words) const {
+  const std::array<std::uint32_t, 4> values{block[0], block[1], block[2], dynamic_words};
   std::array<VkSpecializationMapEntry, 4> entries{};
   for (std::uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   const VkSpecializationInfo specialization{dynamic_shared_ ? 4u : 3u, entries.data(),
@@ -149,11 +171,10 @@ VkPipeline VulkanExecutable::pipeline(const runtime::LaunchShape& shape) {
   info.stage.module = module_;
   info.stage.pName = codegen::spirv::kEntry;
   info.stage.pSpecializationInfo = &specialization;
-  info.layout = context_.pipeline_layout;
+  info.layout = pipeline_layout();
   VkPipeline made = VK_NULL_HANDLE;
   check(context_.api.CreateComputePipelines(context_.device, cache_, 1, &info, nullptr, &made),
         "vkCreateComputePipelines", Errc::compile_failed);
-  variants_.push_back({shape.block, words, made});
   return made;
 }
 

@@ -62,9 +62,9 @@ std::string missing_features(const Answers& answers) {
     if (!there) missing += fmt::format("{}{}", missing.empty() ? "it lacks " : ", ", name);
   };
   require(answers.features.features.shaderInt64, "shaderInt64");
-  require(answers.features12.bufferDeviceAddress, "bufferDeviceAddress");
-  require(answers.features12.timelineSemaphore, "timelineSemaphore");
-  require(answers.features12.vulkanMemoryModel, "vulkanMemoryModel");
+  require(answers.features12.bufferDeviceAddress ||
+              answers.features.features.shaderStorageBufferArrayDynamicIndexing,
+          "bufferDeviceAddress and shaderStorageBufferArrayDynamicIndexing");
   require(answers.features12.uniformBufferStandardLayout, "uniformBufferStandardLayout");
   return missing;
 }
@@ -74,13 +74,15 @@ void choose_features(const Answers& has, DeviceFacts& facts) {
   facts.features.shaderInt64 = VK_TRUE;
   facts.features.shaderInt16 = has.features.features.shaderInt16;
   facts.features.shaderFloat64 = has.features.features.shaderFloat64;
+  facts.features.shaderStorageBufferArrayDynamicIndexing =
+      has.features.features.shaderStorageBufferArrayDynamicIndexing;
   facts.features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   facts.features11.storageBuffer16BitAccess = has.features11.storageBuffer16BitAccess;
   VkPhysicalDeviceVulkan12Features& with = facts.features12;
   with.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-  with.bufferDeviceAddress = VK_TRUE;
-  with.timelineSemaphore = VK_TRUE;
-  with.vulkanMemoryModel = VK_TRUE;
+  with.bufferDeviceAddress = has.features12.bufferDeviceAddress;
+  with.timelineSemaphore = has.features12.timelineSemaphore;
+  with.vulkanMemoryModel = has.features12.vulkanMemoryModel;
   with.uniformBufferStandardLayout = VK_TRUE;
   with.storageBuffer8BitAccess = has.features12.storageBuffer8BitAccess;
   with.shaderInt8 = has.features12.shaderInt8;
@@ -118,6 +120,9 @@ void choose_options(const Answers& has, DeviceFacts& facts) {
       has.features.features.shaderInt16 == VK_TRUE && has.features12.shaderInt8 == VK_TRUE;
   options.warp_size = has.properties11.subgroupSize;
   options.float_atomics = facts.float_atomics;
+  options.vulkan_memory_model = facts.features12.vulkanMemoryModel == VK_TRUE;
+  options.push_constant_room =
+      std::min(has.properties.properties.limits.maxPushConstantsSize, kMostPushConstants);
 }
 
 std::string_view vendor_name(std::uint32_t id) {
@@ -165,7 +170,16 @@ void describe(const Answers& has, DeviceFacts& facts) {
   facts.table_bytes = std::min(limits.maxUniformBufferRange, 65536u);
   facts.table_alignment =
       std::max(16u, static_cast<std::uint32_t>(limits.minUniformBufferOffsetAlignment));
-  facts.push_constant_bytes = std::min(limits.maxPushConstantsSize, kMostPushConstants);
+  // Positions in a storage buffer are signed numbers of 32 bits.
+  facts.storage_buffer_bytes = std::min(limits.maxStorageBufferRange, 1u << 31);
+  facts.storage_buffers =
+      std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
+  facts.pipeline_cache = {.headerSize = sizeof(facts.pipeline_cache),
+                          .headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE,
+                          .vendorID = device.vendorID,
+                          .deviceID = device.deviceID,
+                          .pipelineCacheUUID = {}};
+  std::ranges::copy(device.pipelineCacheUUID, facts.pipeline_cache.pipelineCacheUUID);
   is.parameter_bytes = facts.table_bytes;
   is.max_threads_per_block = limits.maxComputeWorkGroupInvocations;
   for (int axis = 0; axis < 3; ++axis) {
@@ -242,7 +256,18 @@ DeviceFacts read_facts(const InstanceApi& api, VkPhysicalDevice handle) {
   choose_features(answers, facts);
   choose_options(answers, facts);
   describe(answers, facts);
+  if (facts.features12.bufferDeviceAddress == VK_FALSE) use_storage_buffers(facts);
   return facts;
+}
+
+void use_storage_buffers(DeviceFacts& facts) {
+  facts.features12.bufferDeviceAddress = VK_FALSE;
+  facts.options.buffer_addresses = false;
+  // The instruction takes a pointer to a float, and the buffers are integers.
+  facts.float_atomics = facts.options.float_atomics = false;
+  facts.properties.argument_slots = facts.storage_buffers;
+  facts.properties.max_allocation_bytes =
+      std::min(facts.properties.max_allocation_bytes, facts.storage_buffer_bytes);
 }
 
 }  // namespace salvo::backends::vulkan

@@ -22,11 +22,14 @@ struct DeviceFacts {
 
   std::uint32_t queue_family = 0;
   VkPhysicalDeviceMemoryProperties memory{};
-  std::uint32_t push_constant_bytes = 128;  // of the device; more than 128 on request only
-  std::uint32_t table_bytes = 0;            // largest argument table
+  std::uint32_t table_bytes = 0;  // largest argument table
   std::uint32_t table_alignment = 256;
   double timestamp_ns = 0;  // of one tick; 0: no timestamps
   bool atomics_shared_i64 = false;
+  std::uint64_t storage_buffer_bytes = 0;  // largest that can be bound
+  std::uint32_t storage_buffers = 0;       // most that a kernel can have bound
+  /// What every pipeline cache of the device starts with: it takes no other's (W73).
+  VkPipelineCacheHeaderVersionOne pipeline_cache{};
 
   // Features to switch on.
   VkPhysicalDeviceFeatures features{};
@@ -36,5 +39,8 @@ struct DeviceFacts {
 };
 
 DeviceFacts read_facts(const InstanceApi& api, VkPhysicalDevice handle);
+
+/// Spans are storage buffers from now on, though the device may have addresses.
+void use_storage_buffers(DeviceFacts& facts);
 
 }  // namespace salvo::backends::vulkan

@@ -69,7 +69,7 @@ std::string Instance::create() {
   check(loader_.EnumerateInstanceVersion(&version), "vkEnumerateInstanceVersion",
         Errc::backend_unavailable);
   if (version < VK_API_VERSION_1_2) {
-    return fmt::format("{} has Vulkan {}.{}, and 1.2 is needed", loader_.library.name(),
+    return fmt::format("{} has Vulkan {}.{}, and 1.2 is needed", loader_.shared_object.name(),
                        VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version));
   }
   if (validation_) {
@@ -136,7 +136,8 @@ void Instance::search() {
   check(api_.EnumeratePhysicalDevices(instance_, &count, handles.data()),
         "vkEnumeratePhysicalDevices", Errc::backend_unavailable);
   if (handles.empty()) {
-    obstacles_.push_back(fmt::format("{} loaded, but it knows no device", loader_.library.name()));
+    obstacles_.push_back(
+        fmt::format("{} loaded, but it knows no device", loader_.shared_object.name()));
   }
   for (VkPhysicalDevice handle : handles) {
     DeviceFacts facts = read_facts(api_, handle);

@@ -23,9 +23,12 @@ std::uint64_t rounded(std::uint64_t bytes) {
 }  // namespace
 
 Memory::Memory(const DeviceApi& api, VkDevice device, const DeviceFacts& facts)
-    : api_(api), device_(device), facts_(facts) {}
+    : api_(api), device_(device), facts_(facts) {
+  if (!facts_.options.buffer_addresses) nothing_ = make(Use::storage, kAlignment);
+}
 
 Memory::~Memory() {
+  if (nothing_.buffer != VK_NULL_HANDLE) destroy(nothing_);
   for (const auto& slab : slabs_) destroy(slab->allocation);
 }
 
@@ -76,15 +79,16 @@ Allocation Memory::make(Use use, std::uint64_t bytes) {
   }
   Allocation made;
   made.bytes = bytes;
+  made.id = ++last_id_;
   try {
     VkBufferCreateInfo buffer{};
     buffer.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     buffer.size = bytes;
     buffer.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    const bool addressed = use == Use::storage;
-    if (addressed) {
-      buffer.usage |=
-          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    const bool addressed = use == Use::storage && facts_.options.buffer_addresses;
+    if (use == Use::storage) {
+      buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+      if (addressed) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     } else if (use == Use::table) {
       buffer.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
     }

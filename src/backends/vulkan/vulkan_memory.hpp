@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,9 +17,10 @@ namespace salvo::backends::vulkan {
 struct Allocation {
   VkDeviceMemory memory = VK_NULL_HANDLE;
   VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceAddress address = 0;
+  VkDeviceAddress address = 0;  // 0 on a device without addresses
   std::byte* mapped = nullptr;  // null where the host cannot see it
   std::uint64_t bytes = 0;
+  std::uint64_t id = 0;  // no other allocation of the device ever has the same
 };
 
 /// Memory of one runtime buffer. What uses it and when is the recorder's to write.
@@ -31,6 +33,7 @@ struct Block {
   std::uint64_t epoch = 0;     // of the accesses below; see hazards
   std::uint32_t first_access = 0;
 
+  /// Without addresses: its first byte in the allocation's buffer.
   VkDeviceAddress address() const noexcept { return allocation->address + offset; }
   std::byte* mapped() const noexcept {
     return allocation->mapped ? allocation->mapped + offset : nullptr;
@@ -61,6 +64,9 @@ class Memory {
   Allocation make(Use use, std::uint64_t bytes);
   void destroy(Allocation& allocation) noexcept;
 
+  /// What is bound for a span without a buffer; empty where spans have addresses.
+  const Allocation& nothing() const noexcept { return nothing_; }
+
   std::uint64_t allocations() const noexcept;
 
  private:
@@ -81,6 +87,8 @@ class Memory {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Slab>> slabs_;
   std::uint64_t count_ = 0;
+  Allocation nothing_;
+  std::atomic<std::uint64_t> last_id_{0};
 };
 
 }  // namespace salvo::backends::vulkan

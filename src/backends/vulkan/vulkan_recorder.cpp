@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "backends/vulkan/vulkan_error.hpp"
+#include "codegen/spirv/options.hpp"
 
 namespace salvo::backends::vulkan {
 namespace {
@@ -21,10 +22,12 @@ using runtime::Touch;
 constexpr std::size_t kMostRunning = 64;
 constexpr std::uint64_t kReadback = std::uint64_t{16} << 20;
 
-constexpr VkPipelineStageFlags kStages =
-    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-constexpr VkAccessFlags kAll = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+constexpr VkPipelineStageFlags kLaunches = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+constexpr VkPipelineStageFlags kStages = kLaunches | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kShaderWrites = VK_ACCESS_SHADER_WRITE_BIT;
+constexpr VkAccessFlags kShader = kShaderWrites | VK_ACCESS_SHADER_READ_BIT;
+constexpr VkAccessFlags kWrites = kShaderWrites | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkAccessFlags kAll = kWrites | kShader | VK_ACCESS_TRANSFER_READ_BIT;
 
 Block* block_of(const runtime::Buffer& buffer) {
   return reinterpret_cast<Block*>(buffer.handle);
@@ -36,21 +39,12 @@ bool writes(Touch touch) {
 
 }  // namespace
 
-Recorder::Recorder(const BatchContext& context, VkPipelineLayout pipeline_layout,
-                   std::uint32_t batch_limit)
+Recorder::Recorder(const BatchContext& context, std::uint32_t batch_limit)
     : context_(context),
       api_(context.api),
-      pipeline_layout_(pipeline_layout),
-      batch_limit_(batch_limit) {
+      batch_limit_(batch_limit),
+      progress_(Progress::make(context.api, context.device, context.facts)) {
   api_.GetDeviceQueue(context_.device, context_.facts.queue_family, 0, &queue_);
-  VkSemaphoreTypeCreateInfo type{};
-  type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
-  type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-  VkSemaphoreCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
-  info.pNext = &type;
-  check(api_.CreateSemaphore(context_.device, &info, nullptr, &timeline_), "vkCreateSemaphore",
-        Errc::backend_unavailable);
 }
 
 Recorder::~Recorder() {
@@ -61,7 +55,6 @@ Recorder::~Recorder() {
   if (readback_.buffer != VK_NULL_HANDLE) context_.memory.destroy(readback_);
   running_.clear();
   idle_.clear();
-  api_.DestroySemaphore(context_.device, timeline_, nullptr);
 }
 
 // Batches.
@@ -69,8 +62,8 @@ Recorder::~Recorder() {
 void Recorder::open(const runtime::Queue& stream) {
   if (open_ && stream_ != &stream) submit_open();
   if (open_) return;
-  recycle();
-  if (running_.size() >= kMostRunning) {
+  if (idle_.empty()) recycle();
+  if (idle_.empty() && running_.size() >= kMostRunning) {
     wait_until(running_.front()->serial);
     recycle();
   }
@@ -85,6 +78,7 @@ void Recorder::open(const runtime::Queue& stream) {
   open_ = std::move(batch);
   stream_ = &stream;
   bound_ = VK_NULL_HANDLE;
+  pushed_bytes_ = 0;
   horizon_.store(submitted_ + 1, std::memory_order_release);
 }
 
@@ -92,31 +86,21 @@ void Recorder::submit_open() {
   if (!open_) return;
   std::unique_ptr<Batch> batch = std::move(open_);
   const std::uint64_t serial = submitted_ + 1;
-  // The host reads what is mapped without any further command.
-  VkMemoryBarrier to_host{};
-  to_host.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-  to_host.srcAccessMask = kWrites;
-  to_host.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  api_.CmdPipelineBarrier(batch->commands(), kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0,
-                          nullptr, 0, nullptr);
-
+  if (host_reads_) {
+    // The host reads what is mapped without any further command.
+    VkMemoryBarrier to_host{};
+    to_host.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    to_host.srcAccessMask = kWrites;
+    to_host.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    api_.CmdPipelineBarrier(batch->commands(), kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host,
+                            0, nullptr, 0, nullptr);
+    host_reads_ = false;
+  }
   const char* operation = "vkEndCommandBuffer";
   VkResult status = api_.EndCommandBuffer(batch->commands());
   if (status == VK_SUCCESS) {
     operation = "vkQueueSubmit";
-    VkTimelineSemaphoreSubmitInfo values{};
-    values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-    values.signalSemaphoreValueCount = 1;
-    values.pSignalSemaphoreValues = &serial;
-    const VkCommandBuffer commands = batch->commands();
-    VkSubmitInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    info.pNext = &values;
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands;
-    info.signalSemaphoreCount = 1;
-    info.pSignalSemaphores = &timeline_;
-    status = api_.QueueSubmit(queue_, 1, &info, VK_NULL_HANDLE);
+    status = progress_->submit(queue_, batch->commands(), serial);
     ++counters_.submissions;
   }
   if (status != VK_SUCCESS) {
@@ -127,6 +111,8 @@ void Recorder::submit_open() {
     if (!details.kernel.empty()) details.message += "; the batch held " + details.kernel;
     keep_failure(Error(std::move(details)));
     idle_.push_back(std::move(batch));
+    // Its barriers went with it.
+    barrier_due_ = copied_ = true;
     horizon_.store(submitted_, std::memory_order_release);
     return;
   }
@@ -148,27 +134,19 @@ std::uint64_t Recorder::completed() {
   if (completed_ == submitted_) return completed_;
   std::uint64_t value = 0;
   // A lost device is reported by the next submission or wait.
-  if (api_.GetSemaphoreCounterValue(context_.device, timeline_, &value) == VK_SUCCESS) {
-    completed_ = value;
-  }
+  if (progress_->completed(value) == VK_SUCCESS) completed_ = value;
   return completed_;
 }
 
 void Recorder::wait_until(std::uint64_t serial) {
   serial = std::min(serial, submitted_);
   if (serial <= completed_) return;
-  VkSemaphoreWaitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
-  info.semaphoreCount = 1;
-  info.pSemaphores = &timeline_;
-  info.pValues = &serial;
-  const VkResult status =
-      api_.WaitSemaphores(context_.device, &info, std::numeric_limits<std::uint64_t>::max());
+  const VkResult status = progress_->wait(serial);
   if (status == VK_SUCCESS) {
     completed_ = std::max(completed_.load(), serial);
     return;
   }
-  Error::Details details = failure(status, "vkWaitSemaphores", Errc::launch_failed).details();
+  Error::Details details = failure(status, progress_->waits_by(), Errc::launch_failed).details();
   details.may_have_started = true;
   std::string kernels;
   for (const auto& batch : running_) {
@@ -217,21 +195,39 @@ void Recorder::drain() noexcept {
 
 // Order.
 
-void Recorder::barrier() {
+void Recorder::barrier(Before before) {
+  // Copies are left out where only launches take part: a driver waits for less.
+  const bool copies = copied_ || before == Before::copy;
   VkMemoryBarrier memory{};
   memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-  memory.srcAccessMask = kWrites;
-  memory.dstAccessMask = kAll;
-  api_.CmdPipelineBarrier(open_->commands(), kStages, kStages, 0, 1, &memory, 0, nullptr, 0,
-                          nullptr);
+  memory.srcAccessMask = copies ? kWrites : kShaderWrites;
+  memory.dstAccessMask = copies ? kAll : kShader;
+  const VkPipelineStageFlags stages = copies ? kStages : kLaunches;
+  api_.CmdPipelineBarrier(open_->commands(), stages, stages, 0, 1, &memory, 0, nullptr, 0, nullptr);
   ++counters_.barriers;
   hazards_.clear();
   barrier_due_ = false;
+  copied_ = false;
+  launches_only_ = !copies;
 }
 
 void Recorder::use(Block& block, std::uint64_t begin, std::uint64_t end, bool writes_it) {
   hazards_.note(block, begin, end, writes_it);
   block.last_use = submitted_ + 1;
+  if (writes_it && block.mapped()) host_reads_ = true;
+}
+
+void Recorder::order_copy(std::initializer_list<Access> accesses) {
+  const bool depends =
+      barrier_due_ || launches_only_ || hazards_.full() ||
+      std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+        return hazards_.conflicts(*access.block, access.begin, access.end, access.writes);
+      });
+  if (depends) barrier(Before::copy);
+  for (const Access& access : accesses) {
+    use(*access.block, access.begin, access.end, access.writes);
+  }
+  copied_ = true;
 }
 
 void Recorder::order_arguments(const VulkanExecutable& executable,
@@ -250,7 +246,7 @@ void Recorder::order_arguments(const VulkanExecutable& executable,
   each_access([&](Block& block, std::uint64_t begin, std::uint64_t end, bool writes_it) {
     depends = depends || hazards_.conflicts(block, begin, end, writes_it);
   });
-  if (depends) barrier();
+  if (depends) barrier(Before::launch);
   each_access([&](Block& block, std::uint64_t begin, std::uint64_t end, bool writes_it) {
     use(block, begin, end, writes_it);
   });
@@ -265,16 +261,25 @@ void Recorder::order_after() {
 
 void Recorder::bind_arguments(const VulkanExecutable& executable,
                               std::span<const Argument> arguments) {
-  std::array<std::byte, kMostPushConstants> push;
+  PushConstants push{};
   std::byte* values = push.data();
-  std::byte* addresses = nullptr;
+  std::byte* addresses = push.data();
   const VkCommandBuffer commands = open_->commands();
   if (executable.table_bytes() != 0) {
     const Batch::Table table = open_->table(executable.table_bytes());
-    addresses = table.data;
+    if (executable.addresses_in_table()) addresses = table.data;
     if (executable.values_in_table()) values = table.data;
-    api_.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_layout_, 0, 1,
+    api_.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                               executable.pipeline_layout(), codegen::spirv::kTableSet, 1,
                                &table.set, 1, &table.offset);
+  }
+  if (BufferSets* sets = executable.sets()) {
+    const VkDescriptorSet set = sets->set(arguments, submitted_ + 1, completed_);
+    if (set != VK_NULL_HANDLE) {
+      api_.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                 executable.pipeline_layout(), codegen::spirv::kBufferSet, 1, &set,
+                                 0, nullptr);
+    }
   }
   const auto plan = executable.plan();
   for (std::size_t i = 0; i < plan.size(); ++i) {
@@ -289,10 +294,23 @@ void Recorder::bind_arguments(const VulkanExecutable& executable,
     }
     std::memcpy(values + to.value, &value, to.value_bytes);
   }
-  if (executable.push_bytes() != 0) {
-    api_.CmdPushConstants(commands, pipeline_layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                          executable.push_bytes(), push.data());
+  push_changed(executable, push);
+}
+
+/// What an earlier launch of the batch pushed is still there: all layouts have the same range.
+void Recorder::push_changed(const VulkanExecutable& executable, const PushConstants& push) {
+  constexpr std::uint32_t kWord = 8;
+  const std::uint32_t bytes = executable.push_bytes();
+  std::uint32_t first = 0;
+  while (first < bytes && first < pushed_bytes_ &&
+         std::memcmp(push.data() + first, pushed_.data() + first, kWord) == 0) {
+    first += kWord;
   }
+  if (first >= bytes) return;
+  api_.CmdPushConstants(open_->commands(), executable.pipeline_layout(),
+                        VK_SHADER_STAGE_COMPUTE_BIT, first, bytes - first, push.data() + first);
+  std::memcpy(pushed_.data() + first, push.data() + first, bytes - first);
+  pushed_bytes_ = std::max(pushed_bytes_, bytes);
 }
 
 void Recorder::launch(const runtime::Queue& stream, VulkanExecutable& executable,
@@ -352,11 +370,7 @@ void Recorder::write(const runtime::Queue& stream, Block& to, std::uint64_t offs
       continue;
     }
     std::memcpy(staged.data, from, staged.bytes);
-    if (barrier_due_ || hazards_.full() ||
-        hazards_.conflicts(to, offset, offset + staged.bytes, true)) {
-      barrier();
-    }
-    use(to, offset, offset + staged.bytes, true);
+    order_copy({{&to, offset, offset + staged.bytes, true}});
     copy_command(staged.buffer, staged.offset, to.allocation->buffer, to.offset + offset,
                  staged.bytes);
     from += staged.bytes;
@@ -382,9 +396,9 @@ void Recorder::read(const runtime::Queue& stream, std::byte* to, Block& from, st
   while (bytes != 0) {
     const std::uint64_t part = std::min(bytes, kReadback);
     open(stream);
-    if (barrier_due_ || hazards_.conflicts(from, offset, offset + part, false)) barrier();
-    use(from, offset, offset + part, false);
+    order_copy({{&from, offset, offset + part, false}});
     copy_command(from.allocation->buffer, from.offset + offset, readback_.buffer, 0, part);
+    host_reads_ = true;
     submit_open();
     wait_until(submitted_);
     throw_failure();
@@ -402,15 +416,19 @@ void Recorder::copy(const runtime::Queue& stream, Block& to, std::uint64_t to_of
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   open(stream);
-  if (barrier_due_ || hazards_.full() ||
-      hazards_.conflicts(from, from_offset, from_offset + bytes, false) ||
-      hazards_.conflicts(to, to_offset, to_offset + bytes, true)) {
-    barrier();
-  }
-  use(from, from_offset, from_offset + bytes, false);
-  use(to, to_offset, to_offset + bytes, true);
+  order_copy({{&from, from_offset, from_offset + bytes, false},
+              {&to, to_offset, to_offset + bytes, true}});
   copy_command(from.allocation->buffer, from.offset + from_offset, to.allocation->buffer,
                to.offset + to_offset, bytes);
+}
+
+void Recorder::fill(const runtime::Queue& stream, Block& to, std::uint64_t offset,
+                    std::uint32_t word, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const std::lock_guard lock(mutex_);
+  open(stream);
+  order_copy({{&to, offset, offset + bytes, true}});
+  api_.CmdFillBuffer(open_->commands(), to.allocation->buffer, to.offset + offset, bytes, word);
 }
 
 void Recorder::write(const runtime::Queue& stream, Block& to, std::uint64_t offset,
@@ -418,8 +436,7 @@ void Recorder::write(const runtime::Queue& stream, Block& to, std::uint64_t offs
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   open(stream);
-  if (barrier_due_ || hazards_.conflicts(to, offset, offset + bytes, true)) barrier();
-  use(to, offset, offset + bytes, true);
+  order_copy({{&to, offset, offset + bytes, true}});
   copy_command(from.buffer, from_offset, to.allocation->buffer, to.offset + offset, bytes);
 }
 
@@ -428,9 +445,9 @@ void Recorder::read(const runtime::Queue& stream, const Allocation& to, std::uin
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   open(stream);
-  if (barrier_due_ || hazards_.conflicts(from, offset, offset + bytes, false)) barrier();
-  use(from, offset, offset + bytes, false);
+  order_copy({{&from, offset, offset + bytes, false}});
   copy_command(from.allocation->buffer, from.offset + offset, to.buffer, to_offset, bytes);
+  host_reads_ = true;
 }
 
 // Points in the work.
@@ -466,6 +483,7 @@ void Recorder::free_now(Dead& dead) {
   if (dead.pipeline != VK_NULL_HANDLE) {
     api_.DestroyPipeline(context_.device, dead.pipeline, nullptr);
   }
+  dead.sets.reset();
   if (dead.query != VK_NULL_HANDLE) api_.DestroyQueryPool(context_.device, dead.query, nullptr);
 }
 
@@ -482,8 +500,9 @@ void Recorder::tidy() noexcept {
 }
 
 void Recorder::collect() {
-  const std::uint64_t done = completed();
   const std::lock_guard lock(dead_mutex_);
+  if (dead_.empty()) return;
+  const std::uint64_t done = completed();
   const auto first = std::partition(dead_.begin(), dead_.end(),
                                     [&](const Dead& dead) { return dead.serial > done; });
   for (auto dead = first; dead != dead_.end(); ++dead) free_now(*dead);
@@ -503,6 +522,11 @@ void Recorder::retire(VkPipeline pipeline) {
 void Recorder::retire(VkQueryPool query) {
   Dead dead;
   dead.query = query;
+  bury(std::move(dead));
+}
+void Recorder::retire(std::unique_ptr<BufferSets> sets) {
+  Dead dead;
+  dead.sets = std::move(sets);
   bury(std::move(dead));
 }
 void Recorder::retire(std::unique_ptr<Allocation> allocation) {

@@ -11,6 +11,7 @@
 
 #include "codegen/c_family/cuda_words.hpp"
 #include "codegen/c_family/helpers.hpp"
+#include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/names.hpp"
 
 namespace salvo::codegen::c_family {
@@ -56,17 +57,19 @@ class CudaFamily : public Dialect {
       case Scalar::U64:
         return fmt::format("{}ull", bits);
       case Scalar::I32:
-        return integer(static_cast<std::int32_t>(bits), INT32_MIN, "");
+        return integer_literal(static_cast<std::int32_t>(bits), "");
       case Scalar::I64:
-        return integer(static_cast<std::int64_t>(bits), INT64_MIN, "ll");
+        return integer_literal(static_cast<std::int64_t>(bits), "ll");
       case Scalar::F32: {
         const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-        if (std::isnormal(value) || value == 0.0f) return floating(value, std::signbit(value), "f");
+        if (std::isnormal(value) || value == 0.0f)
+          return floating_literal(value, std::signbit(value), "f");
         return fmt::format("__uint_as_float(0x{:08x}u)", static_cast<std::uint32_t>(bits));
       }
       default: {
         const auto value = std::bit_cast<double>(bits);
-        if (std::isnormal(value) || value == 0.0) return floating(value, std::signbit(value), "");
+        if (std::isnormal(value) || value == 0.0)
+          return floating_literal(value, std::signbit(value), "");
         return fmt::format("__longlong_as_double((long long)0x{:016x}ull)", bits);
       }
     }
@@ -339,20 +342,6 @@ class CudaFamily : public Dialect {
   /// What stands before a parameter that is a table.
   virtual std::string_view table_qualifiers() const { return "const __grid_constant__"; }
 
-  /// `value` and `other` made one, for reductions.
-  std::string combination(Op op, Scalar value_type, Helpers& helpers) const {
-    if (op == Op::WarpAdd) {
-      if (!ir::is_signed(value_type)) return "value + other";
-      return fmt::format("({0})(({1})value + ({1})other)", type(value_type),
-                         type(ir::size_of(value_type) == 8 ? Scalar::U64 : Scalar::U32));
-    }
-    if (ir::is_float(value_type)) {
-      return (op == Op::WarpMin ? helpers.minimum(value_type) : helpers.maximum(value_type)) +
-             "(value, other)";
-    }
-    return op == Op::WarpMin ? "other < value ? other : value" : "other > value ? other : value";
-  }
-
  private:
   static constexpr std::string_view kLane =
       "(int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u)";
@@ -381,20 +370,6 @@ class CudaFamily : public Dialect {
                               length.empty() ? "" : fmt::format("{}.at[{}]", length, i)});
     }
     return result;
-  }
-
-  template <typename Int>
-  static std::string integer(Int value, Int lowest, std::string_view suffix) {
-    // The lowest number has no literal: its digits without the sign do not fit.
-    if (value == lowest) return fmt::format("(-{}{} - 1)", -(lowest + 1), suffix);
-    return value < 0 ? fmt::format("({}{})", value, suffix) : fmt::format("{}{}", value, suffix);
-  }
-
-  template <typename Float>
-  static std::string floating(Float value, bool negative, std::string_view suffix) {
-    std::string digits = fmt::format("{}", value);  // the shortest that reads back as the same bits
-    if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
-    return negative ? fmt::format("({}{})", digits, suffix) : fmt::format("{}{}", digits, suffix);
   }
 
   static std::string_view atomic_function(Op op) {
@@ -433,7 +408,7 @@ class CudaFamily : public Dialect {
                           "  }\n"
                           "  return __shfl_sync(lanes, value, 0);\n"
                           "}\n",
-                          {{"$C", combination(op, value_type, helpers)},
+                          {{"$C", helpers.combination(op, value_type)},
                            {"$L", lanes},
                            {"$I", kLane},
                            {"$T", type(value_type)}});

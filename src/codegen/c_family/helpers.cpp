@@ -85,6 +85,17 @@ std::string Helpers::maximum(Scalar floating) {
   return extremum(floating, true);
 }
 
+std::string Helpers::combination(ir::Op reduction, Scalar type) {
+  if (reduction == ir::Op::WarpAdd) {
+    if (!ir::is_signed(type)) return "value + other";
+    return fmt::format("({0})(({1})value + ({1})other)", dialect_.type(type),
+                       dialect_.type(unsigned_of(type)));
+  }
+  const bool least = reduction == ir::Op::WarpMin;
+  if (ir::is_float(type)) return (least ? minimum(type) : maximum(type)) + "(value, other)";
+  return least ? "other < value ? other : value" : "other > value ? other : value";
+}
+
 std::string Helpers::saturating_cast(Scalar integer, Scalar floating) {
   const int bits = static_cast<int>(8 * ir::size_of(integer));
   const bool is_signed = ir::is_signed(integer);

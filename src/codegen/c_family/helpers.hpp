@@ -28,6 +28,8 @@ class Helpers {
   std::string remainder(ir::Scalar integer);
   std::string minimum(ir::Scalar floating);
   std::string maximum(ir::Scalar floating);
+  /// An expression that makes one of `value` and `other`, for the reductions of a warp.
+  std::string combination(ir::Op reduction, ir::Scalar type);
   /// A float that is not NaN as an integer, saturating, where the target's casts do not.
   std::string saturating_cast(ir::Scalar integer, ir::Scalar floating);
   /// Float bits rounded to the nearest bf16, ties to even.

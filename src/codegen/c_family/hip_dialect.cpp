@@ -130,7 +130,7 @@ class HipDialect final : public CudaFamily {
         "  }\n"
         "  return __shfl(value, 0);\n"
         "}\n",
-        {{"$C", combination(op, value_type, helpers)}, {"$I", kLane}, {"$T", type(value_type)}});
+        {{"$C", helpers.combination(op, value_type)}, {"$I", kLane}, {"$T", type(value_type)}});
   }
 };
 

@@ -24,7 +24,7 @@ bool looks_like_macro(std::string_view name) {
          });
 }
 
-std::string legal(std::string_view wanted, const Dialect& dialect) {
+std::string legal(std::string_view wanted, const Names::Reserved& is_reserved) {
   std::string name;
   for (char c : wanted) {
     const char letter = is_letter(c) || is_digit(c) ? c : '_';
@@ -33,14 +33,14 @@ std::string legal(std::string_view wanted, const Dialect& dialect) {
   }
   if (name.empty() || is_digit(name[0])) name.insert(0, "n");
   if (name.starts_with("salvo_")) name.insert(0, "n_");  // ours: see Helpers
-  if (dialect.is_reserved(name) || looks_like_macro(name)) name += '_';
+  if (is_reserved(name) || looks_like_macro(name)) name += '_';
   return name;
 }
 
 }  // namespace
 
 std::string Names::fresh(std::string_view wanted) {
-  const std::string base = legal(wanted, dialect_);
+  const std::string base = legal(wanted, is_reserved_);
   std::string name = base;
   while (!taken_.try_emplace(name, 1).second) {
     // The number that follows was tried last time too: a table of many slots stays linear.

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/c_family/helpers.hpp"
+#include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/opencl_words.hpp"
 
@@ -50,17 +51,19 @@ class OpenclDialect final : public Dialect {
       case Scalar::U64:
         return fmt::format("{}ul", bits);
       case Scalar::I32:
-        return integer(static_cast<std::int32_t>(bits), INT32_MIN, "");
+        return integer_literal(static_cast<std::int32_t>(bits), "");
       case Scalar::I64:
-        return integer(static_cast<std::int64_t>(bits), INT64_MIN, "l");
+        return integer_literal(static_cast<std::int64_t>(bits), "l");
       case Scalar::F32: {
         const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-        if (std::isnormal(value) || value == 0.0f) return floating(value, std::signbit(value), "f");
+        if (std::isnormal(value) || value == 0.0f)
+          return floating_literal(value, std::signbit(value), "f");
         return fmt::format("as_float(0x{:08x}u)", static_cast<std::uint32_t>(bits));
       }
       default: {
         const auto value = std::bit_cast<double>(bits);
-        if (std::isnormal(value) || value == 0.0) return floating(value, std::signbit(value), "");
+        if (std::isnormal(value) || value == 0.0)
+          return floating_literal(value, std::signbit(value), "");
         return fmt::format("as_double(0x{:016x}ul)", bits);
       }
     }
@@ -276,20 +279,6 @@ class OpenclDialect final : public Dialect {
 
   static std::string slot_name(const ParameterText& text, std::uint32_t slot) {
     return text.parameter->slots == 1 ? text.name : fmt::format("{}_{}", text.name, slot);
-  }
-
-  template <typename Int>
-  static std::string integer(Int value, Int lowest, std::string_view suffix) {
-    // The lowest number has no literal: its digits without the sign do not fit.
-    if (value == lowest) return fmt::format("(-{}{} - 1)", -(lowest + 1), suffix);
-    return value < 0 ? fmt::format("({}{})", value, suffix) : fmt::format("{}{}", value, suffix);
-  }
-
-  template <typename Float>
-  static std::string floating(Float value, bool negative, std::string_view suffix) {
-    std::string digits = fmt::format("{}", value);  // the shortest that reads back as the same bits
-    if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
-    return negative ? fmt::format("({}{})", digits, suffix) : fmt::format("{}{}", digits, suffix);
   }
 
   std::string pointer(const Place& place, Scalar as) const {

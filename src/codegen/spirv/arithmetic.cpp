@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "codegen/spirv/fma.hpp"
 #include "codegen/spirv/math.hpp"
 
 namespace salvo::codegen::spirv {
@@ -157,43 +158,11 @@ class Pure {
   }
 
   Id fma() {
-    if (type_ == Scalar::F32 && in_f64(m_.options().fma_rounds_once)) return fma_in_double();
+    if (in_f64(m_.options().fma_rounds_once)) {
+      return type_ == Scalar::F32 ? fma_in_f64(m_, in_[0], in_[1], in_[2])
+                                  : fma_in_pairs(m_, in_[0], in_[1], in_[2]);
+    }
     return m_.extended(Op::Fma, type_, {in_[0], in_[1], in_[2]});
-  }
-
-  /// The product is exact in F64. The sum is rounded there to odd, so that rounding it again to F32
-  /// gives what one rounding would.
-  Id fma_in_double() {
-    constexpr Scalar kWide = Scalar::F64;
-    const auto wide = [&](Id a) { return m_.emit(spv::OpFConvert, kWide, {a}); };
-    const auto add = [&](Id a, Id b) { return m_.emit(spv::OpFAdd, kWide, {a, b}); };
-    const auto sub = [&](Id a, Id b) { return m_.emit(spv::OpFSub, kWide, {a, b}); };
-    const Id product = m_.emit(spv::OpFMul, kWide, {wide(in_[0]), wide(in_[1])});
-    const Id addend = wide(in_[2]);
-    const Id sum = add(product, addend);
-    // What the sum lost, exactly (Knuth).
-    const Id part = sub(sum, product);
-    const Id error = add(sub(product, sub(sum, part)), sub(addend, part));
-
-    const Id bits = m_.bitcast(Scalar::U64, sum);
-    const Id one = m_.constant(Scalar::U64, 1);
-    const Id odd =
-        m_.emit(spv::OpINotEqual, Scalar::Bool,
-                {m_.emit(spv::OpBitwiseAnd, Scalar::U64, {bits, one}), zero(Scalar::U64)});
-    const Id lost = m_.emit(spv::OpFUnordNotEqual, Scalar::Bool, {error, m_.f(kWide, 0)});
-    // An infinite or NaN sum has a NaN error: it stays as it is.
-    const Id finite = m_.emit(spv::OpFOrdEqual, Scalar::Bool, {error, error});
-    const Id positive = m_.emit(spv::OpFOrdGreaterThan, Scalar::Bool, {error, m_.f(kWide, 0)});
-    const Id negative_sum = m_.emit(spv::OpFOrdLessThan, Scalar::Bool, {sum, m_.f(kWide, 0)});
-    // Away from zero when error and sum have one sign.
-    const Id outward = m_.emit(spv::OpLogicalNotEqual, Scalar::Bool, {positive, negative_sum});
-    const Id next = m_.select(Scalar::U64, outward, m_.emit(spv::OpIAdd, Scalar::U64, {bits, one}),
-                              m_.emit(spv::OpISub, Scalar::U64, {bits, one}));
-    const Id adjust = m_.emit(spv::OpLogicalAnd, Scalar::Bool,
-                              {m_.emit(spv::OpLogicalAnd, Scalar::Bool, {lost, finite}),
-                               m_.emit(spv::OpLogicalNot, Scalar::Bool, {odd})});
-    const Id rounded = m_.bitcast(kWide, m_.select(Scalar::U64, adjust, next, bits));
-    return m_.emit(spv::OpFConvert, Scalar::F32, {rounded});
   }
 
   Id is_inf() {

@@ -17,7 +17,9 @@
 #include "codegen/spirv/parameters.hpp"
 #include "codegen/spirv/warp.hpp"
 #include "passes/access.hpp"
+#include "passes/expand_math.hpp"
 #include "passes/expand_math_plain.hpp"
+#include "passes/simplify.hpp"
 
 namespace salvo::codegen::spirv {
 namespace {
@@ -38,10 +40,13 @@ class Emitter {
       : kernel_(kernel),
         summary_(passes::summarize(kernel)),
         m_(kernel, options, uses_lanes(kernel)),
-        layout_(lay_out(kernel, options.push_constant_bytes)),
+        layout_(lay_out(kernel, options.push_constant_bytes, options.push_constant_room)),
         parameters_(open_entry(m_, layout_)),
         memories_(m_, summary_.has_barrier || summary_.has_fence || summary_.has_atomic,
-                  parameters_->dynamic_shared(), [this](const Node& node) { return base(node); }),
+                  parameters_->dynamic_shared(),
+                  [this](const Node& node, unsigned bits, Id offset) {
+                    return element(node, bits, offset);
+                  }),
         warp_(m_),
         values_(kernel.nodes.size()) {}
 
@@ -198,7 +203,13 @@ class Emitter {
     return fetched_.at({parameter, slot});
   }
 
-  Id base(const Node& node) { return fetched(node).base; }
+  Id element(const Node& node, unsigned bits, Id offset) {
+    const std::uint32_t parameter = parameter_of(node);
+    const ValueId slot = kernel_.slot_of(node);
+    const bool first = slot == ir::kNoValue || kernel_.parameters[parameter].slots == 1;
+    return parameters_->element(parameter, first ? 0 : value(slot), fetched(node).base, bits,
+                                offset);
+  }
 
   // Values.
 
@@ -405,13 +416,31 @@ class Emitter {
 
 }  // namespace
 
+namespace {
+
+/// A function that expand_math_plain leaves, and a shader's library does not have.
+bool is_function_of_f64(const Node& node) {
+  return node.type == Scalar::F64 && ir::is_math(node.op) &&
+         extended_instruction(Flavour::shader, node.op) < 0;
+}
+
+}  // namespace
+
 Emitted emit(const ir::Kernel& kernel, const Options& options) {
   // A kernel has the functions in its library.
-  const bool expand = options.flavour == Flavour::shader &&
-                      std::any_of(kernel.nodes.begin(), kernel.nodes.end(),
-                                  [&](const Node& node) { return passes::expands(kernel, node); });
-  if (!expand) return Emitter(kernel, options).run();
-  const ir::Kernel expanded = passes::expand_math_plain(kernel);
+  if (options.flavour == Flavour::kernel) return Emitter(kernel, options).run();
+  const auto any = [](const ir::Kernel& in, const auto& wanted) {
+    return std::ranges::any_of(in.nodes, wanted);
+  };
+  if (!any(kernel, [&](const Node& node) {
+        return passes::expands(kernel, node) || is_function_of_f64(node);
+      })) {
+    return Emitter(kernel, options).run();
+  }
+  ir::Kernel expanded = passes::expand_math_plain(kernel);
+  if (any(expanded, is_function_of_f64)) {
+    expanded = passes::simplify(passes::expand_math(expanded));
+  }
   return Emitter(expanded, options).run();
 }
 

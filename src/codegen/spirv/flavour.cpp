@@ -16,6 +16,7 @@ constexpr Words kShaderWords{
         +spv::MemorySemanticsAcquireReleaseMask | +spv::MemorySemanticsUniformMemoryMask |
         +spv::MemorySemanticsWorkgroupMemoryMask | +spv::MemorySemanticsMakeAvailableMask |
         +spv::MemorySemanticsMakeVisibleMask),
+    .sharing = spv::MemoryAccessNonPrivatePointerMask,
     .library = "GLSL.std.450",
     .position_bits = 32,
 };
@@ -26,6 +27,7 @@ constexpr Words kKernelWords{
     .orders = static_cast<spv::MemorySemanticsMask>(+spv::MemorySemanticsAcquireReleaseMask |
                                                     +spv::MemorySemanticsCrossWorkgroupMemoryMask |
                                                     +spv::MemorySemanticsWorkgroupMemoryMask),
+    .sharing = spv::MemoryAccessMaskNone,
     .library = "OpenCL.std",
     .position_bits = 64,
 };
@@ -121,8 +123,20 @@ int kernel_instruction(Op op) {
 
 }  // namespace
 
-const Words& words_of(Flavour flavour) {
-  return flavour == Flavour::shader ? kShaderWords : kKernelWords;
+Words words_of(const Options& options) {
+  if (options.flavour == Flavour::kernel) return kKernelWords;
+  Words words = kShaderWords;
+  if (!options.buffer_addresses) words.global = spv::StorageClassStorageBuffer;
+  if (!options.vulkan_memory_model) {
+    words.device = spv::ScopeDevice;
+    words.orders = static_cast<spv::MemorySemanticsMask>(+spv::MemorySemanticsAcquireReleaseMask |
+                                                         +spv::MemorySemanticsUniformMemoryMask |
+                                                         +spv::MemorySemanticsWorkgroupMemoryMask);
+    // Without a decoration on a variable, which an address has not, only this keeps an access from
+    // being answered by the thread's own copy.
+    words.sharing = spv::MemoryAccessVolatileMask;
+  }
+  return words;
 }
 
 int extended_instruction(Flavour flavour, Op op) {

@@ -13,11 +13,12 @@ struct Words {
   spv::StorageClass global;         // of what spans point to
   spv::Scope device;                // memory scope of atomics and of fences for the whole device
   spv::MemorySemanticsMask orders;  // stores before are seen by loads after, in global and shared
+  spv::MemoryAccessMask sharing;    // of an access to global memory that threads share
   const char* library;              // of extended instructions
   int position_bits;                // of a component of a position in the grid
 };
 
-const Words& words_of(Flavour flavour);
+Words words_of(const Options& options);
 
 /// The number of `op` in the flavour's library of extended instructions; -1 if it has none.
 int extended_instruction(Flavour flavour, ir::Op op);

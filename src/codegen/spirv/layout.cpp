@@ -35,6 +35,16 @@ std::uint32_t place_values(const ir::Kernel& kernel, std::vector<Place>& places,
   return at;
 }
 
+std::uint32_t place_addresses(const ir::Kernel& kernel, std::vector<Place>& places,
+                              std::uint32_t at) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!kernel.parameters[i].is_span) continue;
+    places[i].address = at;
+    at += 8 * kernel.parameters[i].slots;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::uint32_t value_bytes(const ir::Kernel& kernel) {
@@ -42,16 +52,20 @@ std::uint32_t value_bytes(const ir::Kernel& kernel) {
   return place_values(kernel, places, 0);
 }
 
-Layout lay_out(const ir::Kernel& kernel, std::uint32_t push_constant_bytes) {
+Layout lay_out(const ir::Kernel& kernel, std::uint32_t block, std::uint32_t room) {
   Layout layout;
   layout.places.resize(kernel.parameters.size());
-  for (std::size_t i = 0; i < layout.places.size(); ++i) {
-    if (!kernel.parameters[i].is_span) continue;
-    layout.places[i].address = layout.table_bytes;
-    layout.table_bytes += 8 * kernel.parameters[i].slots;
-  }
   layout.push_bytes = place_values(kernel, layout.places, 0);
-  layout.values_in_table = layout.push_bytes > push_constant_bytes;
+  layout.values_in_table = layout.push_bytes > block;
+
+  const std::uint32_t after_block = aligned(layout.push_bytes, 8);
+  const std::uint32_t end = place_addresses(kernel, layout.places, after_block);
+  if (!layout.values_in_table && end <= room) {
+    if (end > after_block) layout.push_bytes = end;
+    return layout;
+  }
+  layout.table_bytes = place_addresses(kernel, layout.places, 0);
+  layout.addresses_in_table = layout.table_bytes != 0;
   if (layout.values_in_table) {
     layout.push_bytes = 0;
     layout.table_bytes = place_values(kernel, layout.places, layout.table_bytes);

@@ -11,24 +11,28 @@ namespace salvo::codegen::spirv {
 
 /// Offsets of one parameter's arguments, `slots` in a row each.
 struct Place {
-  std::uint32_t address = 0;      // span: in the table, 8 bytes each
+  std::uint32_t address = 0;      // span: 8 bytes each
   std::uint32_t value = 0;        // span: its length as I32; scalar: its bits
   std::uint32_t value_bytes = 4;  // of one value: 4 or 8
 };
 
-/// Vector lengths, then scalars, in push constants; addresses of vectors in the argument table. If
-/// the push constants are too small, lengths and scalars follow the addresses in the table.
+/// Vector lengths, then scalars, in one block of push constants. Addresses of vectors come after it
+/// where the push constants have room for both, and in the argument table otherwise. If the block
+/// is too large, lengths and scalars follow the addresses in the table.
 struct Layout {
-  std::vector<Place> places;  // by parameter
-  std::uint32_t push_bytes = 0;
+  std::vector<Place> places;     // by parameter
+  std::uint32_t push_bytes = 0;  // block and addresses
   std::uint32_t table_bytes = 0;
   bool values_in_table = false;
+  bool addresses_in_table = false;
 };
 
 /// Bytes that lengths and scalars take.
 std::uint32_t value_bytes(const ir::Kernel& kernel);
 
-Layout lay_out(const ir::Kernel& kernel, std::uint32_t push_constant_bytes);
+/// `block`: how large lengths and scalars together may get (W37). `room`: what a launch may push in
+/// all; none leaves every address in the table.
+Layout lay_out(const ir::Kernel& kernel, std::uint32_t block, std::uint32_t room = 0);
 
 /// A parameter of a kernel-flavour entry point.
 struct EntryArgument {

@@ -8,8 +8,8 @@
 
 namespace salvo::codegen::spirv {
 
-/// Sqrt, Floor, Ceil and Trunc; others are expanded before, or refused by name: GLSL.std.450 states
-/// no bound that a program for computing could rely on.
+/// Sqrt, Floor, Ceil and Trunc in a shader, where others are expanded before: GLSL.std.450 states
+/// no bound that a program for computing could rely on. A kernel's library has them all.
 Id math(Module& module, const ir::Node& node, std::span<const Id> operands);
 
 /// A user's intrinsic: its template is "GLSL.std.450" and the number of an instruction, because

@@ -13,11 +13,10 @@ namespace salvo::codegen::spirv {
 
 using ir::Space;
 
-Memories::Memories(Module& module, bool shared_between_threads, Id dynamic_shared,
-                   std::function<Id(const ir::Node&)> base)
+Memories::Memories(Module& module, bool shared_between_threads, Id dynamic_shared, Element element)
     : m_(module),
       shared_between_threads_(shared_between_threads),
-      base_(std::move(base)),
+      element_(std::move(element)),
       dynamic_(dynamic_shared) {}
 
 Id Memories::load(const ir::Node& node, Id index) {
@@ -55,24 +54,24 @@ void Memories::store(const ir::Node& node, Id index, Id value) {
 }
 
 /// In a shader, what threads see of each other's stores is said at each access.
-bool Memories::marks_shared(const Leaf& at) const {
-  return shared_between_threads_ && at.storage != spv::StorageClassFunction && !m_.is_kernel();
+spv::MemoryAccessMask Memories::access_of(const Leaf& at) const {
+  unsigned access = spv::MemoryAccessMaskNone;
+  if (at.alignment != 0) access |= spv::MemoryAccessAlignedMask;
+  const bool global = at.storage == m_.words().global;
+  // Of shared memory only Vulkan's own model has it said.
+  const bool said = global || m_.options().vulkan_memory_model;
+  if (shared_between_threads_ && said && at.storage != spv::StorageClassFunction) {
+    access |= m_.words().sharing;
+  }
+  return static_cast<spv::MemoryAccessMask>(access);
 }
 
 Id Memories::read(const Leaf& at, Id pointer) {
-  unsigned access = spv::MemoryAccessMaskNone;
-  if (at.alignment != 0) access |= spv::MemoryAccessAlignedMask;
-  if (marks_shared(at)) access |= spv::MemoryAccessNonPrivatePointerMask;
-  return m_.createLoad(pointer, spv::NoPrecision, static_cast<spv::MemoryAccessMask>(access),
-                       spv::ScopeMax, at.alignment);
+  return m_.createLoad(pointer, spv::NoPrecision, access_of(at), spv::ScopeMax, at.alignment);
 }
 
 void Memories::write(const Leaf& at, Id pointer, Id value) {
-  unsigned access = spv::MemoryAccessMaskNone;
-  if (at.alignment != 0) access |= spv::MemoryAccessAlignedMask;
-  if (marks_shared(at)) access |= spv::MemoryAccessNonPrivatePointerMask;
-  m_.createStore(value, pointer, static_cast<spv::MemoryAccessMask>(access), spv::ScopeMax,
-                 at.alignment);
+  m_.createStore(value, pointer, access_of(at), spv::ScopeMax, at.alignment);
 }
 
 Memories::Leaf Memories::leaf(const ir::Node& node, Id index) {
@@ -104,16 +103,11 @@ Memories::Leaf Memories::span_leaf(const ir::Node& node, Id index) {
   at.alignment = std::min<std::uint32_t>(at.bits / 8,
                                          1u << std::countr_zero(element.size | field.offset | 16u));
   allow_small(at);
-  const Id type = m_.makePointer(at.storage, m_.integer(at.bits));
-  const Id offset = offset_of(node, index, Scalar::U64);
-  if (m_.is_kernel()) {
-    const Id bytes = m_.makePointer(at.storage, m_.integer(8));
-    const Id first = m_.element_of(base_(node), bytes, offset);
-    at.pointer = at.bits == 8 ? first : m_.emit_typed(spv::OpBitcast, type, {first});
-    return at;
+  if (!m_.options().buffer_addresses && at.alignment < at.bits / 8) {
+    m_.unsupported(
+        fmt::format("{} elements, whose fields are not aligned, without addresses", element.name));
   }
-  const Id address = m_.emit(spv::OpIAdd, Scalar::U64, {base_(node), offset});
-  at.pointer = m_.emit_typed(spv::OpConvertUToPtr, type, {address});
+  at.pointer = element_(node, at.bits, offset_of(node, index, Scalar::U64));
   return at;
 }
 

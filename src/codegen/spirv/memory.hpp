@@ -20,11 +20,12 @@ inline constexpr std::uint32_t kDynamicWords = 3;
 
 class Memories {
  public:
-  /// `base` gives what Parameters::base does, of the span that a node touches.
+  /// A pointer to an integer of `bits` at a byte offset, an U64, in the span that a node touches.
+  using Element = std::function<Id(const ir::Node&, unsigned bits, Id offset)>;
+
   /// `shared_between_threads`: threads see each other's stores, by barriers or fences.
   /// `dynamic_shared` is what Parameters gives.
-  Memories(Module& module, bool shared_between_threads, Id dynamic_shared,
-           std::function<Id(const ir::Node&)> base);
+  Memories(Module& module, bool shared_between_threads, Id dynamic_shared, Element element);
 
   Id load(const ir::Node& node, Id index);
   void store(const ir::Node& node, Id index, Id value);
@@ -49,7 +50,7 @@ class Memories {
   Id array_of(ir::MemoryId memory, std::uint32_t field);
   Id dynamic_word(Id index);
   Id offset_of(const ir::Node& node, Id index, Scalar as);
-  bool marks_shared(const Leaf& leaf) const;
+  spv::MemoryAccessMask access_of(const Leaf& leaf) const;
   Id read(const Leaf& leaf, Id pointer);
   void write(const Leaf& leaf, Id pointer, Id value);
   void allow_small(const Leaf& leaf);
@@ -62,7 +63,7 @@ class Memories {
 
   Module& m_;
   bool shared_between_threads_;
-  std::function<Id(const ir::Node&)> base_;
+  Element element_;
   std::map<std::pair<ir::MemoryId, std::uint32_t>, Id> arrays_;  // by memory and field
   Id dynamic_ = 0;
 };

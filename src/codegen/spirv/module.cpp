@@ -45,7 +45,7 @@ Module::Module(const ir::Kernel& kernel, const Options& options, bool uses_lanes
     : spv::Builder(version_of(options.flavour, uses_lanes), kGenerator, &log_),
       kernel_(kernel),
       options_(options),
-      words_(words_of(options.flavour)),
+      words_(words_of(options)),
       uses_lanes_(uses_lanes) {
   if (is_kernel()) {
     begin_kernel();
@@ -58,9 +58,17 @@ Module::Module(const ir::Kernel& kernel, const Options& options, bool uses_lanes
 
 void Module::begin_shader() {
   addCapability(spv::CapabilityShader);
-  addCapability(spv::CapabilityPhysicalStorageBufferAddresses);
-  addCapability(spv::CapabilityVulkanMemoryModel);
-  setMemoryModel(spv::AddressingModelPhysicalStorageBuffer64, spv::MemoryModelVulkan);
+  auto addressing = spv::AddressingModelLogical;
+  if (options_.buffer_addresses) {
+    addCapability(spv::CapabilityPhysicalStorageBufferAddresses);
+    addressing = spv::AddressingModelPhysicalStorageBuffer64;
+  }
+  auto memory = spv::MemoryModelGLSL450;
+  if (options_.vulkan_memory_model) {
+    addCapability(spv::CapabilityVulkanMemoryModel);
+    memory = spv::MemoryModelVulkan;
+  }
+  setMemoryModel(addressing, memory);
 }
 
 void Module::begin_kernel() {

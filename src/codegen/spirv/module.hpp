@@ -83,6 +83,7 @@ class Module : private spv::Builder {
   using spv::Builder::makeArrayType;
   using spv::Builder::makeCompositeConstant;
   using spv::Builder::makePointer;
+  using spv::Builder::makeRuntimeArray;
   using spv::Builder::makeStructType;
   using spv::Builder::makeUintConstant;
   using spv::Builder::makeVectorType;
@@ -106,7 +107,7 @@ class Module : private spv::Builder {
 
   const ir::Kernel& kernel_;
   const Options& options_;
-  const Words& words_;
+  const Words words_;
   const bool uses_lanes_;
   spv::SpvBuildLogger log_;
   spv::Function* main_ = nullptr;

@@ -16,6 +16,11 @@ struct FloatControls {
 inline constexpr const char* kEntry = "main";                // of a shader
 inline constexpr const char* kKernelEntry = "salvo_kernel";  // of a kernel
 
+/// A shader's descriptor sets: the argument table, and without addresses the parameters' storage
+/// buffers, each bound at its parameter's number.
+inline constexpr int kTableSet = 0;
+inline constexpr int kBufferSet = 1;
+
 /// Which of SPIR-V's two worlds a module belongs to.
 enum class Flavour : std::uint8_t {
   shader,  // a compute shader for Vulkan 1.2
@@ -23,11 +28,12 @@ enum class Flavour : std::uint8_t {
 };
 
 struct Options {
-  std::uint32_t push_constant_bytes = 128;  // W37
-  FloatControls f32;
-  FloatControls f64;
+  std::uint32_t push_constant_bytes = 128;  // of the block of lengths and scalars (W37)
+  std::uint32_t push_constant_room = 128;   // with the addresses after it
+  FloatControls f32{};
+  FloatControls f64{};
   bool f64_arithmetic = true;
-  /// The device's own Fma rounds once. Where it does not, f32 ones are computed in f64.
+  /// The device's own Fma rounds once. Where it does not, others are put together from f64.
   bool fma_rounds_once = false;
   /// Division and square root of f32 are correctly rounded. Where not, they are computed in f64.
   bool exact_divide_sqrt = false;
@@ -37,6 +43,12 @@ struct Options {
   bool float_atomics = false;  // add on f32 in global memory is one instruction
   bool contraction = false;    // mode `device` of W50
   Flavour flavour = Flavour::shader;
+  /// Shaders: spans are reached by their addresses. Where not, each is a storage buffer, and what
+  /// is passed for an address is the span's first byte in it.
+  bool buffer_addresses = true;
+  /// Shaders: threads see each other's stores as Vulkan's own memory model says. Where not,
+  /// accesses that threads share are volatile.
+  bool vulkan_memory_model = true;
   /// Kernel flavour: spans whose bit is clear overlap nothing that the launch writes (W80).
   std::uint64_t may_alias = ~std::uint64_t{0};
 };

@@ -3,6 +3,8 @@
 #include "codegen/spirv/parameters.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <optional>
 
 #include "codegen/spirv/storage.hpp"
@@ -93,17 +95,34 @@ class ShaderParameters final : public Parameters {
   ShaderParameters(Module& module, const Layout& layout)
       : m_(module), layout_(layout), table_(module), push_(module) {
     m_.open_shader();
-    add_addresses(table_, m_.kernel(), layout);
+    add_addresses(addresses(), m_.kernel(), layout);
     add_values(values(), m_.kernel(), layout);
     if (const Id variable = declare(table_, spv::StorageClassUniform, "Table")) {
-      m_.addDecoration(variable, spv::DecorationDescriptorSet, 0);
+      m_.addDecoration(variable, spv::DecorationDescriptorSet, kTableSet);
       m_.addDecoration(variable, spv::DecorationBinding, 0);
     }
     declare(push_, spv::StorageClassPushConstant, "Values");
   }
 
   Id base(std::uint32_t parameter, Id slot) override {
-    return table_.load(layout_.places[parameter].address, slot);
+    return addresses().load(layout_.places[parameter].address, slot);
+  }
+  Id element(std::uint32_t parameter, Id slot, Id base, unsigned bits, Id offset) override {
+    const Id byte = m_.emit(spv::OpIAdd, Scalar::U64, {base, offset});
+    if (m_.options().buffer_addresses) {
+      const Id type = m_.makePointer(spv::StorageClassPhysicalStorageBufferEXT, m_.integer(bits));
+      return m_.emit_typed(spv::OpConvertUToPtr, type, {byte});
+    }
+    const Id shift =
+        m_.constant(Scalar::U64, static_cast<std::uint64_t>(std::countr_zero(bits / 8)));
+    const Id index = m_.emit(spv::OpUConvert, Scalar::U32,
+                             {m_.emit(spv::OpShiftRightLogical, Scalar::U64, {byte, shift})});
+    const Id variable = buffer(parameter, bits);
+    if (m_.kernel().parameters[parameter].slots == 1) {
+      return m_.part_of(kBuffer, variable, m_.integer(bits), {m_.u32(0), index});
+    }
+    const Id member = slot == 0 ? m_.u32(0) : slot;
+    return m_.part_of(kBuffer, variable, m_.integer(bits), {member, m_.u32(0), index});
   }
   Id length(std::uint32_t parameter, Id slot) override {
     const Id value = values().load(layout_.places[parameter].value, slot);
@@ -115,7 +134,33 @@ class ShaderParameters final : public Parameters {
   }
 
  private:
+  static constexpr auto kBuffer = spv::StorageClassStorageBuffer;
+
   Structure& values() { return layout_.values_in_table ? table_ : push_; }
+  Structure& addresses() { return layout_.addresses_in_table ? table_ : push_; }
+
+  /// The storage buffers of a parameter as arrays of integers so wide. Those of other parameters,
+  /// and of other widths, may be the same memory.
+  Id buffer(std::uint32_t parameter, unsigned bits) {
+    Id& variable = buffers_[{parameter, bits}];
+    if (variable != 0) return variable;
+    const Id array = m_.makeRuntimeArray(m_.integer(bits));
+    m_.addDecoration(array, spv::DecorationArrayStride, static_cast<int>(bits / 8));
+    const Id content = m_.makeStructType({array}, "Buffer");
+    m_.addDecoration(content, spv::DecorationBlock);
+    m_.addMemberDecoration(content, 0, spv::DecorationOffset, 0);
+    const ir::Parameter& of = m_.kernel().parameters[parameter];
+    Id type = content;
+    if (of.slots > 1) {
+      m_.addCapability(spv::CapabilityStorageBufferArrayDynamicIndexing);
+      type = m_.makeArrayType(content, m_.u32(of.slots), 0);
+    }
+    variable = m_.global(kBuffer, type, of.name.c_str());
+    m_.addDecoration(variable, spv::DecorationDescriptorSet, kBufferSet);
+    m_.addDecoration(variable, spv::DecorationBinding, static_cast<int>(parameter));
+    m_.addDecoration(variable, spv::DecorationAliased);
+    return variable;
+  }
 
   Id declare(Structure& structure, spv::StorageClass storage, const char* name) {
     if (structure.empty()) return 0;
@@ -128,6 +173,7 @@ class ShaderParameters final : public Parameters {
   const Layout& layout_;
   Structure table_;
   Structure push_;
+  std::map<std::pair<std::uint32_t, unsigned>, Id> buffers_;  // by parameter and width
 };
 
 class KernelParameters final : public Parameters {
@@ -147,6 +193,12 @@ class KernelParameters final : public Parameters {
     if (!in_table_) return ids_[parameter].value;
     const Id address = table_.load(entry_.table.places[parameter].address, slot);
     return m_.emit_typed(spv::OpConvertUToPtr, bytes_pointer(), {address});
+  }
+  Id element(std::uint32_t, Id, Id base, unsigned bits, Id offset) override {
+    const Id first = m_.element_of(base, bytes_pointer(), offset);
+    if (bits == 8) return first;
+    const Id type = m_.makePointer(spv::StorageClassCrossWorkgroup, m_.integer(bits));
+    return m_.emit_typed(spv::OpBitcast, type, {first});
   }
   Id length(std::uint32_t parameter, Id slot) override {
     // A kernel that never asks for the length is not given it.

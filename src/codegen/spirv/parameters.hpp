@@ -14,9 +14,11 @@ namespace salvo::codegen::spirv {
 class Parameters {
  public:
   virtual ~Parameters() = default;
-  /// What the elements of a span are reached from: its address as U64 in a shader, a pointer to
-  /// bytes in a kernel.
+  /// What the elements of a span are reached from: in a shader its address, or its first byte in a
+  /// storage buffer, as U64; in a kernel a pointer to bytes.
   virtual Id base(std::uint32_t parameter, Id slot) = 0;
+  /// Pointer to an integer of `bits` at `offset`, an U64, from `base` on.
+  virtual Id element(std::uint32_t parameter, Id slot, Id base, unsigned bits, Id offset) = 0;
   virtual Id length(std::uint32_t parameter, Id slot) = 0;  // I64
   virtual Id scalar(std::uint32_t parameter, Id slot) = 0;  // in its compute type
   /// Pointer to the words of dynamic shared memory; 0 where the module declares them itself.

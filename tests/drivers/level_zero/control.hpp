@@ -21,6 +21,7 @@ struct Knobs {
   bool init_fails = false;                 // init=0; a call after it ends the process
   bool integrated = false;                 // integrated=1
   std::uint32_t max_group_size = 1024;     // device_group=512: of the device
+  bool has_subgroups = false;              // subgroups=1; all threads of a block come to each use
 
   // These may change at any time.
   std::uint32_t spill_bytes = 0;              // spill=4096: of kernels created from now on

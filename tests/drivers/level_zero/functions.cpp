@@ -131,7 +131,10 @@ ze_result_t device_get_compute_properties(ze_device_handle_t,
   properties->maxGroupCountY = 0xffffffff;
   properties->maxGroupCountZ = 0xffffffff;
   properties->maxSharedLocalMemory = 64 << 10;
-  properties->numSubGroupSizes = 0;  // PoCL has no subgroups
+  // PoCL has no subgroups: see warp_library.hpp.
+  constexpr std::uint32_t kWidths[] = {8, 16, 32};
+  properties->numSubGroupSizes = knobs().has_subgroups ? 3 : 0;
+  std::ranges::copy(kWidths, properties->subGroupSizes);
   return ZE_RESULT_SUCCESS;
 }
 

@@ -29,6 +29,7 @@ void apply(Knobs& knobs, std::string_view words) {
       {"init", [&](std::string_view v) { knobs.init_fails = v == "0"; }},
       {"integrated", [&](std::string_view v) { knobs.integrated = v != "0"; }},
       {"device_group", [&](std::string_view v) { knobs.max_group_size = number(v); }},
+      {"subgroups", [&](std::string_view v) { knobs.has_subgroups = v != "0"; }},
       {"kernel_group", [&](std::string_view v) { knobs.kernel_group_size = number(v); }},
       {"spill", [&](std::string_view v) { knobs.spill_bytes = number(v); }},
       {"memory", [&](std::string_view v) { knobs.out_of_memory = v == "0"; }},

@@ -2,58 +2,32 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/level_zero/translation.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
+#include "drivers/level_zero/warp_library.hpp"
+#include "drivers/process.hpp"
 #include "temporary_folder.hpp"
-
-extern char** environ;
 
 namespace salvo::test::level_zero {
 namespace {
 
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Exit status of the command, its output in `log`; -1 if it could not be run.
-int run(const std::vector<std::string>& words, const std::string& log) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = 0;
-  const int failed =
-      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  if (failed != 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
-}
-
-bool has_fence(const std::vector<std::uint32_t>& words) {
-  constexpr std::uint32_t kMemoryBarrier = 225;
+/// The first instruction with this opcode, and this second operand if one is given; null if none.
+const std::uint32_t* find(const std::vector<std::uint32_t>& words, std::uint32_t op,
+                          std::optional<std::uint32_t> second = std::nullopt) {
   for (std::size_t at = 5; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
-    if ((words[at] & 0xffff) == kMemoryBarrier) return true;
+    if ((words[at] & 0xffff) == op && (!second || words[at + 2] == *second)) return &words[at];
   }
-  return false;
+  return nullptr;
 }
 
 /// PoCL's library has mem_fence under a name of its own alone.
+constexpr const char* kTarget = "target triple = \"spir64-unknown-unknown\"\n";
 constexpr const char* kFence =
-    "target triple = \"spir64-unknown-unknown\"\n"
     "define spir_func void @_Z9mem_fencej(i32 %flags) {\n  fence seq_cst\n  ret void\n}\n";
 
 }  // namespace
@@ -66,20 +40,26 @@ Translation translate(const std::vector<std::uint32_t>& words) {
   std::ofstream(in, std::ios::binary)
       .write(reinterpret_cast<const char*>(words.data()),
              static_cast<std::streamsize>(words.size() * sizeof(std::uint32_t)));
-  const int status = run({"llvm-spirv-15", "-r", "--spirv-target-env=CL1.2", "-o", out, in}, log);
+  const int status =
+      run_program({"llvm-spirv-15", "-r", "--spirv-target-env=CL1.2", "-o", out, in}, log);
   Translation result;
-  result.log = content(log);
+  result.log = content_of(log);
   if (status == -1) result.log = "llvm-spirv-15 cannot be run: install the package of its name";
   if (status != 0) return result;
-  if (has_fence(words)) {
-    const std::string fence = (folder.path() / "fence.ll").string();
-    std::ofstream(fence) << kFence;
-    if (run({"llvm-link-15", "--suppress-warnings", "-o", out, out, fence}, log) != 0) {
-      result.log = "llvm-link-15 failed: " + content(log);
+  constexpr std::uint32_t kMemoryBarrier = 225, kExecutionMode = 16, kSubgroupSize = 35;
+  std::string library = find(words, kMemoryBarrier) ? kFence : "";
+  if (const std::uint32_t* mode = find(words, kExecutionMode, kSubgroupSize)) {
+    library += warp_library(mode[3]);
+  }
+  if (!library.empty()) {
+    const std::string file = (folder.path() / "library.ll").string();
+    std::ofstream(file) << kTarget << library;
+    if (run_program({"llvm-link-15", "--suppress-warnings", "-o", out, out, file}, log) != 0) {
+      result.log = "llvm-link-15 failed: " + content_of(log);
       return result;
     }
   }
-  const std::string bitcode = content(out);
+  const std::string bitcode = content_of(out);
   result.bitcode.assign(bitcode.begin(), bitcode.end());
   return result;
 }

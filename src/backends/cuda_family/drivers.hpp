@@ -1,0 +1,64 @@
+// What a process knows of a driver of the family, found by the first backend that asks (P1).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda_family/api.hpp"
+#include "backends/cuda_family/facts.hpp"
+
+namespace salvo::backends::cuda_family {
+
+/// The driver and its devices.
+class Drivers {
+ public:
+  /// Fills the table and starts the driver; returns why it cannot be used, or an empty string.
+  using Load = std::string (*)(Api& api);
+  using ReadFacts = DeviceFacts (*)(const Api& api, int index);
+
+  Drivers(Load load, ReadFacts read_facts) : load_(load), read_facts_(read_facts) {}
+
+  struct Found {
+    std::vector<DeviceFacts> devices;
+    std::vector<std::string> obstacles;  // why there are no others
+  };
+  /// A failed search is made again.
+  Found devices();
+  const Api& api() const noexcept { return api_; }
+
+ private:
+  void search();
+
+  const Load load_;
+  const ReadFacts read_facts_;
+  std::mutex mutex_;
+  Api api_;
+  bool loaded_ = false;
+  Found found_;
+};
+
+/// The driver with the run-time compiler that goes with it.
+template <typename Compiler>
+class DriversWithCompiler : public Drivers {
+ public:
+  using Drivers::Drivers;
+
+  /// Loads the compiler if that was not done. Returns why it cannot be used, or an empty string.
+  std::string load_compiler() {
+    const std::lock_guard lock(compiler_mutex_);
+    if (has_compiler_) return {};
+    std::string reason = compiler_.load();
+    has_compiler_ = reason.empty();
+    return reason;
+  }
+  const Compiler& compiler() const noexcept { return compiler_; }
+
+ private:
+  std::mutex compiler_mutex_;
+  Compiler compiler_;
+  bool has_compiler_ = false;
+};
+
+}  // namespace salvo::backends::cuda_family

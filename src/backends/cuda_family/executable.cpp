@@ -1,0 +1,128 @@
+// What a device of the family makes and owns: context, streams, events and compiled kernels.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/cuda_family/device.hpp"
+#include "runtime/scratch_budget.hpp"
+
+namespace salvo::backends::cuda_family {
+
+PrimaryContext::PrimaryContext(const Reporter& reporter, Ordinal ordinal)
+    : reporter_(reporter), ordinal_(ordinal) {
+  reporter_.check(reporter_.api().PrimaryRetain(&context_, ordinal_), "cuDevicePrimaryCtxRetain",
+                  Errc::backend_unavailable);
+}
+
+PrimaryContext::~PrimaryContext() {
+  reporter_.api().PrimaryRelease(ordinal_);
+}
+
+FamilyQueue::FamilyQueue(const Reporter& reporter, Context context, int priority)
+    : reporter_(reporter), context_(context) {
+  const Current current(reporter_, context_);
+  int least = 0;
+  int greatest = 0;
+  reporter_.check(reporter_.api().StreamPriorities(&least, &greatest),
+                  "cuCtxGetStreamPriorityRange", Errc::launch_failed);
+  // In CUDA the more urgent streams have the lower numbers.
+  reporter_.check(reporter_.api().StreamCreate(&stream_, kStreamNonBlocking,
+                                               std::clamp(-priority, greatest, least)),
+                  "cuStreamCreateWithPriority", Errc::launch_failed);
+}
+
+FamilyQueue::FamilyQueue(const Reporter& reporter, Context context, Stream stream)
+    : reporter_(reporter), context_(context), stream_(stream), owned_(false) {}
+
+FamilyQueue::~FamilyQueue() {
+  if (!owned_) return;
+  const Current current(reporter_, context_);
+  reporter_.api().StreamDestroy(stream_);
+}
+
+FamilyEvent::FamilyEvent(const Reporter& reporter, Context context)
+    : reporter_(reporter), context_(context) {
+  const Current current(reporter_, context_);
+  reporter_.check(reporter_.api().EventCreate(&event_, 0), "cuEventCreate", Errc::launch_failed);
+}
+
+FamilyEvent::~FamilyEvent() {
+  const Current current(reporter_, context_);
+  reporter_.api().EventDestroy(event_);
+}
+
+namespace {
+
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+FamilyExecutable::FamilyExecutable(const Reporter& reporter, Context context,
+                                   std::vector<std::byte> image)
+    : serial(next_serial()), reporter_(reporter), context_(context), image_(std::move(image)) {
+  // Anything but an ELF file the driver would read as PTX text, to its terminating zero.
+  constexpr std::string_view kMagic =
+      "\x7f"
+      "ELF";
+  const auto* text = reinterpret_cast<const char*>(image_.data());
+  if (!std::string_view(text, image_.size()).starts_with(kMagic)) {
+    reporter_.fail(Errc::compile_failed, "cuModuleLoadDataEx", "this is no machine code");
+  }
+  reporter_.check(reporter_.api().ModuleLoad(&module_, image_.data(), 0, nullptr, nullptr),
+                  "cuModuleLoadDataEx", Errc::compile_failed);
+}
+
+FamilyExecutable::~FamilyExecutable() {
+  const Current current(reporter_, context_);
+  reporter_.api().ModuleUnload(module_);
+}
+
+std::uint32_t FamilyExecutable::value(KernelAttribute what) const {
+  int result = 0;
+  reporter_.check(reporter_.api().KernelValue(&result, static_cast<int>(what), kernel_),
+                  "cuFuncGetAttribute", Errc::compile_failed);
+  return static_cast<std::uint32_t>(result);
+}
+
+void FamilyExecutable::find(const char* entry, const DeviceFacts& device) {
+  reporter_.check(reporter_.api().ModuleKernel(&kernel_, module_, entry), "cuModuleGetFunction",
+                  Errc::compile_failed);
+  max_threads_ = value(KernelAttribute::max_threads_per_block);
+  spill_bytes_ = value(KernelAttribute::local_bytes);
+  const std::uint32_t fixed = value(KernelAttribute::static_shared_bytes);
+  if (device.largest_shared_bytes > fixed) {
+    reporter_.check(reporter_.api().KernelSet(
+                        kernel_, static_cast<int>(KernelAttribute::max_dynamic_shared_bytes),
+                        static_cast<int>(device.largest_shared_bytes - fixed)),
+                    "cuFuncSetAttribute", Errc::compile_failed);
+  }
+  preferred_block_ = choose_block();
+}
+
+std::uint32_t FamilyExecutable::choose_block() const {
+  // 256 first, so that unlike kernels agree; another size only where more threads are resident.
+  const std::uint32_t most = runtime::within_scratch_budget(max_threads_, spill_bytes_);
+  std::uint32_t best = 0;
+  std::uint32_t most_threads = 0;
+  for (std::uint32_t size : {256u, 128u, 512u, 64u, 1024u, 32u}) {
+    if (size > most) continue;
+    int blocks = 0;
+    reporter_.check(reporter_.api().ActiveBlocks(&blocks, kernel_, static_cast<int>(size), 0),
+                    "cuOccupancyMaxActiveBlocksPerMultiprocessor", Errc::compile_failed);
+    const std::uint32_t threads = size * static_cast<std::uint32_t>(blocks);
+    if (best == 0 || threads > most_threads) {
+      best = size;
+      most_threads = threads;
+    }
+  }
+  return best == 0 ? std::bit_floor(most) : best;
+}
+
+}  // namespace salvo::backends::cuda_family
