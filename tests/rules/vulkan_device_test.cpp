@@ -19,7 +19,6 @@ using backends::vulkan::Lacking;
 using backends::vulkan::live_buffers_of;
 using backends::vulkan::Settings;
 using runtime::Buffer;
-using runtime::Touch;
 
 constexpr Lacking kNoAddresses{.buffer_addresses = true};
 constexpr Lacking kNoTimeline{.timeline_semaphores = true};
