@@ -38,7 +38,7 @@ bool LaunchWindow::hold_again(runtime::DeviceState& device, KernelRecord& kernel
                               std::span<const detail::CallArgument> arguments) {
   DeviceWindow& window = window_of(device);
   if (!window.repeats.load(std::memory_order_relaxed)) return false;
-  if (exiting_ || explain_.listening() || device.trace() || scopes().paused > 0 ||
+  if (explain_.listening() || device.trace() || scopes().paused > 0 ||
       device.launches().has_losses()) {
     return false;
   }
@@ -46,6 +46,7 @@ bool LaunchWindow::hold_again(runtime::DeviceState& device, KernelRecord& kernel
     bool ends = false;  // and begins again
     {
       const std::lock_guard lock(window.lock);
+      if (exiting_) return false;  // asked again: nobody issues what is held after the exit flush
       Repetition* const repeated = find_repetition(window, kernel, dims, arguments, device);
       if (!repeated) return false;
       ends = repeated->is_complete();

@@ -287,6 +287,9 @@ Bytes run(const Device& device, const Program& p, Contraction mode) {
   }
 }
 
+/// Of Program::type, as run_typed takes it.
+constexpr int kBfloat16 = 1, kFloat = 5;
+
 /// Runs programs on one device in each way.
 class Comparison {
  public:
@@ -311,7 +314,10 @@ class Comparison {
       if (stats.fallbacks != 0) return "a merged kernel was not launched";
       window_.set_epilogue_enabled(false);
       if (together != run(device_, program, mode_)) return "merged and apart differ";
-      if (together != run(interpreter_, program, mode_)) {
+      // A device that takes f32 denormals for zero computes other bits where one comes up.
+      const bool flushes = !device_.properties().denormals_f32 &&
+                           (program.type == kBfloat16 || program.type == kFloat);
+      if (!flushes && together != run(interpreter_, program, mode_)) {
         return "the device and the interpreter differ";
       }
       return "";

@@ -15,6 +15,9 @@
 namespace salvo::backends::vulkan {
 namespace {
 
+/// Some drivers allow a million, and then take minutes to make a layout with as many.
+constexpr std::uint32_t kMostStorageBuffers = 1024;
+
 /// Structures that a query links: they live together, in one place that outlives the call (P8).
 struct Answers {
   VkPhysicalDeviceFeatures2 features{};
@@ -172,8 +175,8 @@ void describe(const Answers& has, DeviceFacts& facts) {
       std::max(16u, static_cast<std::uint32_t>(limits.minUniformBufferOffsetAlignment));
   // Positions in a storage buffer are signed numbers of 32 bits.
   facts.storage_buffer_bytes = std::min(limits.maxStorageBufferRange, 1u << 31);
-  facts.storage_buffers =
-      std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
+  facts.storage_buffers = std::min({limits.maxPerStageDescriptorStorageBuffers,
+                                    limits.maxDescriptorSetStorageBuffers, kMostStorageBuffers});
   facts.pipeline_cache = {.headerSize = sizeof(facts.pipeline_cache),
                           .headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE,
                           .vendorID = device.vendorID,
