@@ -40,7 +40,18 @@ class Metal : public testing::Test {
 class MetalSlots : public Metal {};
 class MetalContraction : public Metal {};
 /// On a system whose compiler takes no such options.
-class MetalWithoutOptions : public Metal {};
+class MetalWithoutOptions : public Metal {
+ protected:
+  /// Notes what is said while the devices are opened, which the process does once.
+  void SetUp() override {
+    set_log_sink([this](LogLevel level, std::string_view message) {
+      if (level == LogLevel::warning) warnings_.emplace_back(message);
+    });
+    Metal::SetUp();
+    set_log_sink({});
+  }
+  std::vector<std::string> warnings_;
+};
 /// On a device that contracts whatever it is told.
 class MetalThatContracts : public Metal {};
 
@@ -143,7 +154,9 @@ TEST_F(MetalContraction, W53_TheProbeFindsTheDeviceExact) {
 
 TEST_F(MetalWithoutOptions, W55_AWarningIsLoggedAndEpiloguesStayOffButTheWindowIsOn) {
   EXPECT_FALSE(device().properties().exact_compiler_options);
-  // Written when the device was opened, before any test: ctest looks for it.
+  EXPECT_THAT(warnings_, testing::ElementsAre(testing::HasSubstr(
+                             "cannot be told to leave floating point alone; epilogue fusion stays "
+                             "off for Metal")));
   const Ran ran = run_program(across_the_seam(Contraction::fixed), true);
   EXPECT_EQ(ran.stats.epilogue_merges, 0U);
   EXPECT_EQ(name(ran.epilogue_reason()), name(Reason::inexact_compiler));
