@@ -254,7 +254,7 @@ class MetalDialect final : public Dialect {
   }
 
   std::string declare_dynamic_shared(Names& names, Signature& signature) const override {
-    const std::string name = names.fresh("dynamic_shared");
+    std::string name = names.fresh("dynamic_shared");
     // Aligned for every element type.
     signature.arguments.push_back(fmt::format("threadgroup uint4* {} [[threadgroup(0)]]", name));
     return name;

@@ -146,6 +146,7 @@ std::vector<std::string> command(const CompilerOptions& options) {
       "-Wno-unknown-attributes",
       "-Wno-unknown-pragmas",
       "-Wno-pass-failed",
+      "-Wno-tautological-compare",
       "-I" + kInclude,
       fmt::format("-DSALVO_METAL_VERSION={}", (options.language_version >> 16) * 100 +
                                                   (options.language_version & 0xffff) * 10)};
