@@ -118,7 +118,7 @@ void measure(const std::string& name, int arguments, const F& function, T least,
   }
   fmt::print("| {}, {} |", name, kWide ? "f64" : "f32");
   for (const auto& all : times) {
-    fmt::print(all.empty() ? " - |" : " {:.2f} |", all.empty() ? 0.0 : median(all));
+    fmt::print(" {} |", all.empty() ? "-" : fmt::format("{:.2f}", median(all)));
   }
   fmt::print("\n");
 }

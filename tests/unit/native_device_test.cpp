@@ -237,6 +237,61 @@ TEST_F(NativeTest, CodeForOtherFeaturesIsNotTakenFromTheDiskCache) {
   EXPECT_EQ(counts_with(kBaseline), Counts(1, 0));
 }
 
+/// y[i] = function(x[i]) for blocks of `threads`, as bits.
+template <typename T>
+std::vector<T> results(NativeDevice& device, Op function, std::vector<T> x, std::uint32_t threads) {
+  constexpr Scalar kType = sizeof(T) == 4 ? Scalar::F32 : Scalar::F64;
+  Shapes k("function");
+  const auto from = k.span_parameter("x", Element::scalar(kType), true);
+  const auto to = k.span_parameter("y", Element::scalar(kType), false);
+  const ValueId i = k.position(Op::GlobalIdx, 0);
+  const ValueId inside = k.op(Op::Lt, {k.cast(Scalar::I64, i), k.length(to)});
+  k.if_else(inside, [&] {
+    const ValueId value = k.load(from, i);
+    k.store(to, i, function == Op::Pow ? k.op(Op::Pow, {value, value}) : k.op(function, {value}));
+  });
+  const auto executable = build(device, k.finish());
+  std::vector<T> y(x.size());
+  const runtime::Argument arguments[] = {on(x), on(y)};
+  const auto blocks = static_cast<std::uint32_t>((x.size() + threads - 1) / threads);
+  device.launch(device.queue(), *executable, {{blocks, 1, 1}, {threads, 1, 1}, 0}, arguments);
+  return y;
+}
+
+template <typename T>
+void expect_same_bits(NativeDevice& one, NativeDevice& other) {
+  std::vector<T> x(1000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i) * static_cast<T>(0.0173) + 1;
+  for (const Op op :
+       {Op::Sin, Op::Cos, Op::Tan, Op::Exp, Op::Log, Op::Tanh, Op::Atan, Op::Cbrt, Op::Pow}) {
+    const std::vector<T> expected = results(one, op, x, 256);
+    for (const std::uint32_t threads : {256U, 37U, 1U}) {
+      const std::vector<T> got = results(other, op, x, threads);
+      EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(T)), 0)
+          << ir::name(op) << " in blocks of " << threads;
+    }
+  }
+}
+
+TEST_F(NativeTest, MathFunctionsGiveTheSameBitsInEveryPlaceOnEveryProcessor) {
+  const auto here = make_backend({});
+  const auto devices = here->open();
+  if (devices.empty()) GTEST_SKIP() << here->unavailable()->reason;
+  auto& host = static_cast<NativeDevice&>(*devices.front());
+  Settings settings;
+  settings.features = kBaseline;
+  SALVO_OPEN(baseline, settings);
+  expect_same_bits<float>(host, host);
+  expect_same_bits<double>(host, host);
+  // F64 functions are made of fused operations, whoever carries them out.
+  expect_same_bits<double>(host, *baseline);
+  if (!host.properties().fast_fma) return;
+  settings.features = "+avx2,+fma";
+  SALVO_OPEN(avx2, settings);
+  expect_same_bits<float>(host, *avx2);
+  expect_same_bits<double>(host, *avx2);
+}
+
 TEST_F(NativeTest, EveryBinary16IsReadWithoutInstructionsForIt) {
   Settings settings;
   settings.features = kBaseline;

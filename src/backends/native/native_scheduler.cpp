@@ -4,10 +4,26 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <vector>
 
 namespace salvo::backends::native {
+namespace {
 
-Scheduler::Scheduler(std::string_view library) : shared_object_(runtime::Library::open({library})) {
+/// Loads a library for as long as the process lives: its threads stay when no launch needs them,
+/// and must not wake up where their code was.
+runtime::Library open_for_good(std::string_view name) {
+  static std::mutex lock;
+  static auto& kept = *new std::vector<runtime::Library>;
+  runtime::Library library = runtime::Library::open({name});
+  const std::lock_guard guard(lock);
+  if (library) kept.push_back(library);
+  return library;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(std::string_view library) : shared_object_(open_for_good(library)) {
   if (!shared_object_) {
     reason_ = shared_object_.reason();
     return;

@@ -28,7 +28,7 @@ DebugInfo::DebugInfo(const ir::Kernel& kernel, bool enabled)
   unit_ =
       add(fmt::format("distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !{}, "
                       "producer: \"Salvo\", isOptimized: true, runtimeVersion: 0, "
-                      "emissionKind: LineTablesOnly)",
+                      "emissionKind: FullDebug)",
                       main));
   const unsigned none = add("!{}");
   const unsigned type = add(fmt::format("!DISubroutineType(types: !{})", none));
@@ -38,6 +38,7 @@ DebugInfo::DebugInfo(const ir::Kernel& kernel, bool enabled)
                       "DISPFlagOptimized, unit: !{})",
                       quoted(kernel.name), main, main, first.line, type, first.line, unit_));
   scopes_[first.file] = function_;
+  start_ = add(fmt::format("!DILocation(line: {}, column: 1, scope: !{})", first.line, function_));
 }
 
 unsigned DebugInfo::add(std::string content) {
@@ -61,6 +62,10 @@ unsigned DebugInfo::file(const std::string& path) {
 
 std::string DebugInfo::function() const {
   return enabled_ ? fmt::format(" !dbg !{}", function_) : "";
+}
+
+std::string DebugInfo::start() const {
+  return enabled_ ? fmt::format(", !dbg !{}", start_) : "";
 }
 
 std::string DebugInfo::at(ir::LocationId location) {

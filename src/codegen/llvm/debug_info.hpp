@@ -17,6 +17,9 @@ class DebugInfo {
 
   /// " !dbg !N" for the function, or nothing.
   std::string function() const;
+  /// ", !dbg !N" for what runs ahead of all threads, or nothing. A debugger that stops at the
+  /// function goes on to its second place, and must not find that in one of several copies of code.
+  std::string start() const;
   /// ", !dbg !N" for an instruction at a location of the kernel, or nothing.
   std::string at(ir::LocationId location);
   /// Number of a new node with this content.
@@ -37,6 +40,7 @@ class DebugInfo {
   std::map<ir::LocationId, unsigned> locations_;
   unsigned unit_ = 0;
   unsigned function_ = 0;
+  unsigned start_ = 0;
 };
 
 }  // namespace salvo::codegen::llvm

@@ -177,6 +177,7 @@ void Function::make_variables() {
 // Blocks of the grid are counted along x first, with a carry: a division each time would cost more
 // than a small block does.
 void Function::grid_blocks() {
+  w_.debug(debug_.start());
   Text counters[3];
   Text rest = "%first";
   for (std::size_t axis = 0; axis < 3; ++axis) {
