@@ -77,7 +77,7 @@ class CDevice final : public FamilyDevice {
     // For a chip newer than the compiler that is PTX, which the driver assembles.
     if (!result.starts_with("\x7f"
                             "ELF"))
-      return assemble(result.c_str(), program.name);
+      return assemble(result, program.name);
     const auto* first = reinterpret_cast<const std::byte*>(result.data());
     return Image(first, first + result.size());
   }

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,30 +47,7 @@ class CudaFamily : public Dialect {
   }
 
   std::string constant(Scalar type, std::uint64_t bits) const override {
-    switch (type) {
-      case Scalar::Bool:
-        return bits != 0 ? "true" : "false";
-      case Scalar::U32:
-        return fmt::format("{}u", static_cast<std::uint32_t>(bits));
-      case Scalar::U64:
-        return fmt::format("{}ull", bits);
-      case Scalar::I32:
-        return integer_literal(static_cast<std::int32_t>(bits), "");
-      case Scalar::I64:
-        return integer_literal(static_cast<std::int64_t>(bits), "ll");
-      case Scalar::F32: {
-        const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-        if (std::isnormal(value) || value == 0.0f)
-          return floating_literal(value, std::signbit(value), "f");
-        return fmt::format("__uint_as_float(0x{:08x}u)", static_cast<std::uint32_t>(bits));
-      }
-      default: {
-        const auto value = std::bit_cast<double>(bits);
-        if (std::isnormal(value) || value == 0.0)
-          return floating_literal(value, std::signbit(value), "");
-        return fmt::format("__longlong_as_double((long long)0x{:016x}ull)", bits);
-      }
-    }
+    return constant_literal(type, bits, "ll", *this);
   }
 
   std::string bitcast(Scalar to, Scalar from, std::string_view value) const override {

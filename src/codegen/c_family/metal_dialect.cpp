@@ -3,8 +3,6 @@
 #include "codegen/c_family/metal_dialect.hpp"
 
 #include <array>
-#include <bit>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,25 +45,7 @@ class MetalDialect final : public Dialect {
   }
 
   std::string constant(Scalar type, std::uint64_t bits) const override {
-    switch (type) {
-      case Scalar::Bool:
-        return bits != 0 ? "true" : "false";
-      case Scalar::U32:
-        return fmt::format("{}u", static_cast<std::uint32_t>(bits));
-      case Scalar::U64:
-        return fmt::format("{}ul", bits);
-      case Scalar::I32:
-        return integer_literal(static_cast<std::int32_t>(bits), "");
-      case Scalar::I64:
-        return integer_literal(static_cast<std::int64_t>(bits), "l");
-      default: {
-        const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-        if (std::isnormal(value) || value == 0.0f) {
-          return floating_literal(value, std::signbit(value), "f");
-        }
-        return fmt::format("as_type<float>(0x{:08x}u)", static_cast<std::uint32_t>(bits));
-      }
-    }
+    return constant_literal(type, bits, "l", *this);
   }
 
   std::string bitcast(Scalar to, Scalar, std::string_view value) const override {

@@ -14,7 +14,6 @@ namespace {
 
 using ir::Op;
 using ir::Scalar;
-using ir::Space;
 
 std::string leaf_type(Scalar type, bool atomic) {
   if (atomic) return type == Scalar::I32 ? "atomic<i32>" : "atomic<u32>";

@@ -159,7 +159,7 @@ class Printer {
       bound_.emplace_back();
       if (parameter.slots > 1) continue;
       const auto declare = [&](const std::string& name, const std::string& value) {
-        const std::string fresh = names_.fresh(name);
+        std::string fresh = names_.fresh(name);
         line(fmt::format("let {} = {};", fresh, value));
         return fresh;
       };
@@ -177,7 +177,7 @@ class Printer {
 
   void declare_positions() {
     const auto builtin = [&](std::string_view name, std::string_view what) {
-      const std::string fresh = names_.fresh(name);
+      std::string fresh = names_.fresh(name);
       builtins_ += fmt::format("{}\n    @builtin({}) {}: vec3<u32>", builtins_.empty() ? "" : ",",
                                what, fresh);
       return fresh;
