@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "backends/native/native_error.hpp"
 
 namespace salvo::backends::native {
@@ -12,9 +14,14 @@ namespace {
 
 /// Threads are vectors already: what is left for LLVM is to clean up, to hoist and to unroll. Its
 /// default pipeline for O2 takes twice as long for code that is no faster.
-constexpr const char* kPasses =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,"
-    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine,gvn,loop-unroll,instcombine,simplifycfg)";
+std::string passes(unsigned version) {
+  // From 18 on the plain name ends the process where a second round would find something to do.
+  const char* combine = version < 18 ? "instcombine" : "instcombine<no-verify-fixpoint>";
+  return fmt::format(
+      "function(sroa,early-cse<memssa>,simplifycfg,{0},simplifycfg,loop-mssa(loop-rotate,licm),"
+      "simplifycfg,{0},gvn,loop-unroll,{0},simplifycfg)",
+      combine);
+}
 
 /// LLVM's objects go away through the function that frees them.
 template <typename T>
@@ -70,8 +77,9 @@ std::vector<std::byte> Compiler::compile(const std::string& text) const {
   api_.SetModuleDataLayout(module.get(), layout.get());
 
   const auto options = owned(api_.CreatePassBuilderOptions(), api_.DisposePassBuilderOptions);
-  const std::string failed =
-      take_error(api_, api_.RunPasses(module.get(), kPasses, machine.get(), options.get()));
+  const std::string failed = take_error(
+      api_,
+      api_.RunPasses(module.get(), passes(api_.version).c_str(), machine.get(), options.get()));
   if (!failed.empty()) refuse("LLVMRunPasses", failed);
 
   LlvmBuffer* emitted = nullptr;
