@@ -97,7 +97,8 @@ void compare(Runtime& runtime, std::vector<Device> devices, int count, unsigned 
     }
   }
   tally.report();
-  EXPECT_GE(tally.counted * 3, count);
+  // A difference in an early round leaves few rounds that could repeat.
+  EXPECT_GE(tally.counted * (counted == &Comparison::repeated ? 10 : 3), count);
 }
 
 void compare_on_recording_devices(Generator generate, Counted counted) {

@@ -510,6 +510,9 @@ TEST_P(W47Epilogue, W47_AMergedPairTakesFurtherConsumers) {
 }
 
 TEST_P(W47Epilogue, W47_AChainStopsAtTheGroupLimit) {
+  if (subject() != kRecording && Device::get(subject()).properties().argument_slots > 0) {
+    GTEST_SKIP() << "the device's argument slots end a chain before the group's limit does (W48)";
+  }
   const Program chain = [](const Device& device) -> Bytes {
     std::vector<Vector<float>> steps;
     steps.emplace_back(std::span<const float>(telling_values(100)));

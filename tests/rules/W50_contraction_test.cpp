@@ -250,6 +250,25 @@ TEST(W52Backends, W52_HipAndMetalNeverNeedAGrant) {
   }
 }
 
+TEST(W52Backends, W52_WebGpusCompilersMayContractSoThatItsMergesNeedAGrant) {
+  const FakeOptions options{.backend = "WebGPU", .contracts = true};
+  const auto opt_in = [](FakeRuntime& fake) {
+    fake.window().set_backend_enabled("WebGPU", true);  // W5
+    fake.window().set_epilogue_backend("WebGPU", true);
+  };
+  const Program program = across_the_seam(Contraction::fixed);
+  const Ran refused = run_program(program, true, options, opt_in);
+  EXPECT_EQ(refused.stats.epilogue_merges, 0U);
+  EXPECT_EQ(refused.epilogue_reason(), Reason::needs_grant) << refused.epilogue_detail();
+  const Ran granted = run_program(program, true, options, [&](FakeRuntime& fake) {
+    opt_in(fake);
+    for (const char* name : {"multiply", "add"}) {
+      fake.runtime.policy().grant(name, Deviation::cross_kernel_contraction, "as WGSL allows");
+    }
+  });
+  EXPECT_EQ(granted.stats.epilogue_merges, 1U);
+}
+
 TEST(W55Options, W55_ACompilerThatRelaxesGetsNoEpiloguesAndTheWindowStaysOn) {
   const FakeOptions options{
       .backend = "Metal", .adjust = [](DeviceProperties& d) { d.exact_compiler_options = false; }};

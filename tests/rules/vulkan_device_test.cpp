@@ -19,7 +19,6 @@ using backends::vulkan::Lacking;
 using backends::vulkan::live_buffers_of;
 using backends::vulkan::Settings;
 using runtime::Buffer;
-using runtime::Touch;
 
 constexpr Lacking kNoAddresses{.buffer_addresses = true};
 constexpr Lacking kNoTimeline{.timeline_semaphores = true};
@@ -56,6 +55,24 @@ TEST_F(VulkanRules, P3_ArgumentsThatStayAreNotPushedAgain) {
   EXPECT_THAT(read(y), testing::Each(3));
 }
 
+TEST_F(VulkanRules, BlockSizesSpecialiseOneModule) {
+  open(32);
+  if (!driver_) return;
+  const auto& api = api_of(*driver_);
+  const Buffer x = buffer();
+  zero(x);
+  const std::uint64_t modules = api.CreateShaderModule.calls();
+  const std::uint64_t pipelines = api.CreateComputePipelines.calls();
+  const runtime::Argument arguments[] = {{.buffer = x, .length = kCount}};
+  for (const std::uint32_t threads : {kCount, kCount / 2, kCount / 4, kCount}) {
+    driver_->launch(driver_->queue(), *first_, {{kCount / threads, 1, 1}, {threads, 1, 1}, 0},
+                    arguments);
+  }
+  EXPECT_EQ(api.CreateShaderModule.calls(), modules);
+  EXPECT_EQ(api.CreateComputePipelines.calls(), pipelines + 3);
+  EXPECT_THAT(read(x), testing::Each(15));
+}
+
 // W76: a barrier between launches leaves copies out; the next copy has one of its own.
 
 TEST_F(VulkanRules, W76_ACopyWaitsForLaunchesThatABarrierWithoutCopiesOrdered) {
@@ -88,8 +105,10 @@ TEST_F(VulkanRules, W74_FencesCountWhereThereIsNoTimeline) {
   EXPECT_EQ(api.WaitSemaphores.calls(), 0u);
   EXPECT_GT(api.WaitForFences.calls(), 0u);
   const std::uint64_t made = api.CreateFence.calls();
-  for (int i = 0; i < 20; ++i) launch(*first_, x);
-  driver_->finish(driver_->queue());
+  for (int i = 0; i < 20; ++i) {
+    launch(*first_, x);
+    driver_->finish(driver_->queue());
+  }
   EXPECT_EQ(api.CreateFence.calls(), made) << "fences are used again";
 }
 
@@ -197,11 +216,8 @@ TEST_F(VulkanRules, W77_ADeviceLostInMidBatchNamesItsKernelsAndTheProcessLives) 
     if (!driver_) return;
     const Buffer x = buffer();
     zero(x);
-    launch(*first_, x);
-    launch(*second_, x);
-    driver_->submit(driver_->queue());
-    launch(*second_, x);  // still in the open batch
     auto& api = api_of(*driver_);
+    // From now on nobody hears of progress, however fast the device is.
     api.GetSemaphoreCounterValue.assign(
         [](VkDevice, VkSemaphore, std::uint64_t*) { return VK_ERROR_DEVICE_LOST; });
     api.WaitSemaphores.assign(
@@ -210,6 +226,10 @@ TEST_F(VulkanRules, W77_ADeviceLostInMidBatchNamesItsKernelsAndTheProcessLives) 
     api.WaitForFences.assign([](VkDevice, std::uint32_t, const VkFence*, VkBool32, std::uint64_t) {
       return VK_ERROR_DEVICE_LOST;
     });
+    launch(*first_, x);
+    launch(*second_, x);
+    driver_->submit(driver_->queue());
+    launch(*second_, x);  // still in the open batch
     api.QueueSubmit.assign(
         [](VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) { return VK_ERROR_DEVICE_LOST; });
     std::string kernels;

@@ -3,12 +3,12 @@
 #include "backends/metal/metal_compiler.hpp"
 
 #include <atomic>
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "backends/metal/metal_error.hpp"
+#include "runtime/log.hpp"
 
 namespace salvo::backends::metal {
 namespace {
@@ -19,10 +19,10 @@ constexpr Int kMathFunctionsPrecise = 1;
 void warn_of_fast_math() noexcept {
   static std::atomic<bool> warned{false};
   if (warned.exchange(true)) return;
-  std::fputs(
-      "salvo: Metal's compiler cannot be told to leave floating point alone; epilogue fusion stays "
-      "off for Metal\n",
-      stderr);
+  runtime::log(
+      LogLevel::warning,
+      "Metal's compiler cannot be told to leave floating point alone; epilogue fusion stays "
+      "off for Metal");
 }
 
 Error compile_failure(std::string_view operation, std::string message, std::string log,

@@ -23,6 +23,7 @@ constexpr std::uint32_t kMetal3_2 = 3 << 16 | 2;
 constexpr std::uint32_t kCores = 7;
 
 constexpr const char* kByteCopy =
+    "#pragma METAL fp contract(off)\n"
     "#include <metal_stdlib>\n"
     "using namespace metal;\n\n"
     "kernel void salvo_copy_bytes(\n"

@@ -130,9 +130,9 @@ void MetalQueue::settle_first() {
   running_.pop_front();
   if (api_.status(batch->commands.get()) == kError) {
     const Pool pool(api_);
-    Error error =
+    const Error error =
         command_failure(api_, api_.command_error(batch->commands.get()), batch->names.text());
-    failure_ = failure_ ? failure_->with_others({std::move(error)}) : std::move(error);
+    failure_ = failure_ ? failure_->with_others({error}) : error;
   }
   if (batch.use_count() > 1) return;  // an event may ask for its times
   batch->commands.reset();
@@ -145,7 +145,8 @@ void MetalQueue::finish() {
   commit();
   if (!running_.empty()) api_.wait_until_completed(running_.back()->commands.get());
   while (!running_.empty()) settle_first();
-  if (failure_) throw Error(*std::exchange(failure_, std::nullopt));
+  const std::optional<Error> failed = std::exchange(failure_, std::nullopt);
+  if (failed) throw Error(*failed);
 }
 
 bool MetalQueue::is_idle() const {

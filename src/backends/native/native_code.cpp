@@ -15,10 +15,17 @@
 namespace salvo::backends::native {
 namespace {
 
-/// A linker that tells gdb, and perf where this LLVM was built for it.
-LlvmObjectLayer* make_told_layer(void* context, LlvmSession* session, const char*) {
+/// The linker that all versions have: the one that LLVM 17 and later prefer looks for functions of
+/// its own among the process's, where a library that was loaded for us alone is not found.
+LlvmObjectLayer* make_layer(void* context, LlvmSession* session, const char*) {
   const Api& api = *static_cast<const Api*>(context);
-  LlvmObjectLayer* layer = api.OrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(session);
+  return api.OrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(session);
+}
+
+/// The same, telling gdb, and perf where this LLVM was built for it.
+LlvmObjectLayer* make_told_layer(void* context, LlvmSession* session, const char* triple) {
+  const Api& api = *static_cast<const Api*>(context);
+  LlvmObjectLayer* layer = make_layer(context, session, triple);
   for (LlvmListener* listener :
        {api.CreateGDBRegistrationListener(), api.CreatePerfJITEventListener()}) {
     if (listener != nullptr) {
@@ -34,10 +41,8 @@ LlvmObjectLayer* make_told_layer(void* context, LlvmSession* session, const char
 // since version 16 only, and this way the memory goes with the kernel.
 Code::Code(const Api& api, std::span<const std::byte> object, bool symbols) : api_(api) {
   LlvmJitBuilder* builder = api_.OrcCreateLLJITBuilder();
-  if (symbols) {
-    api_.OrcLLJITBuilderSetObjectLinkingLayerCreator(builder, make_told_layer,
-                                                     const_cast<Api*>(&api_));
-  }
+  api_.OrcLLJITBuilderSetObjectLinkingLayerCreator(builder, symbols ? make_told_layer : make_layer,
+                                                   const_cast<Api*>(&api_));
   if (const std::string failed = take_error(api_, api_.OrcCreateLLJIT(&jit_, builder));
       !failed.empty()) {
     refuse("LLVMOrcCreateLLJIT", failed);

@@ -269,6 +269,9 @@ class VulkanDevice final : public runtime::DeviceDriver {
   }
 
   DeviceApi& api() noexcept { return handles_.api; }
+  NativeHandles native() noexcept {
+    return {handles_.device, recorder_.native_queue(), facts_.queue_family};
+  }
   runtime::CallCounts driver_calls() const override { return handles_.api.calls(); }
   Counters counters() const { return recorder_.counters(); }
   std::uint64_t live_buffers() const noexcept { return memory_.allocations(); }
@@ -429,6 +432,9 @@ std::unique_ptr<runtime::DeviceDriver> make_device(Instance& instance, const Dev
 
 DeviceApi& api_of(runtime::DeviceDriver& driver) {
   return static_cast<VulkanDevice&>(driver).api();
+}
+NativeHandles handles_of(runtime::DeviceDriver& driver) {
+  return static_cast<VulkanDevice&>(driver).native();
 }
 Counters counters_of(const runtime::DeviceDriver& driver) {
   return static_cast<const VulkanDevice&>(driver).counters();

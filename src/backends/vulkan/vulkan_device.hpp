@@ -20,6 +20,13 @@ std::unique_ptr<runtime::DeviceDriver> make_device(Instance& instance, const Dev
 /// The functions that a device of this backend calls, and what it did so far: tests count them and
 /// put others in their place.
 DeviceApi& api_of(runtime::DeviceDriver& driver);
+/// Vulkan's own objects, for a benchmark that does without the recorder.
+struct NativeHandles {
+  VkDevice device;
+  VkQueue queue;
+  std::uint32_t queue_family;
+};
+NativeHandles handles_of(runtime::DeviceDriver& driver);
 Counters counters_of(const runtime::DeviceDriver& driver);
 /// Buffers that are allocated or whose release is queued.
 std::uint64_t live_buffers_of(const runtime::DeviceDriver& driver);

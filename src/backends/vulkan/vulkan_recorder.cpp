@@ -160,8 +160,8 @@ void Recorder::wait_until(std::uint64_t serial) {
   keep_failure(Error(std::move(details)));
 }
 
-void Recorder::keep_failure(Error error) {
-  failure_ = failure_ ? failure_->with_others({std::move(error)}) : std::move(error);
+void Recorder::keep_failure(const Error& error) {
+  failure_ = failure_ ? failure_->with_others({error}) : error;
 }
 
 void Recorder::throw_failure() {

@@ -79,6 +79,7 @@ class Recorder {
   void drain() noexcept;
 
   Counters counters() const;
+  VkQueue native_queue() const noexcept { return queue_; }
 
  private:
   /// Something to free once a batch has completed. One of them is set.
@@ -117,7 +118,7 @@ class Recorder {
   std::uint64_t completed();
   void wait_until(std::uint64_t serial);
   void throw_failure();
-  void keep_failure(Error error);
+  void keep_failure(const Error& error);
   void recycle();
   void bury(Dead dead);
   void collect();

@@ -13,46 +13,6 @@ namespace {
 using ir::Op;
 using ir::Scalar;
 
-std::string_view symbol(Op op) {
-  switch (op) {
-    case Op::Add:
-      return "+";
-    case Op::Sub:
-      return "-";
-    case Op::Mul:
-      return "*";
-    case Op::Div:
-      return "/";
-    case Op::Rem:
-      return "%";
-    case Op::And:
-      return "&";
-    case Op::Or:
-      return "|";
-    case Op::Xor:
-      return "^";
-    case Op::Shl:
-      return "<<";
-    case Op::Shr:
-    case Op::ShrLogical:
-      return ">>";
-    case Op::Eq:
-      return "==";
-    case Op::Ne:
-      return "!=";
-    case Op::Lt:
-      return "<";
-    case Op::Le:
-      return "<=";
-    case Op::Gt:
-      return ">";
-    case Op::Ge:
-      return ">=";
-    default:
-      return {};
-  }
-}
-
 class Expression {
  public:
   Expression(const ir::Kernel& kernel, const ir::Node& node, std::span<const std::string> operands,
@@ -189,6 +149,46 @@ class Expression {
 };
 
 }  // namespace
+
+std::string_view symbol(ir::Op op) {
+  switch (op) {
+    case Op::Add:
+      return "+";
+    case Op::Sub:
+      return "-";
+    case Op::Mul:
+      return "*";
+    case Op::Div:
+      return "/";
+    case Op::Rem:
+      return "%";
+    case Op::And:
+      return "&";
+    case Op::Or:
+      return "|";
+    case Op::Xor:
+      return "^";
+    case Op::Shl:
+      return "<<";
+    case Op::Shr:
+    case Op::ShrLogical:
+      return ">>";
+    case Op::Eq:
+      return "==";
+    case Op::Ne:
+      return "!=";
+    case Op::Lt:
+      return "<";
+    case Op::Le:
+      return "<=";
+    case Op::Gt:
+      return ">";
+    case Op::Ge:
+      return ">=";
+    default:
+      return {};
+  }
+}
 
 std::string expression(const ir::Kernel& kernel, const ir::Node& node,
                        std::span<const std::string> operands, const Dialect& dialect,

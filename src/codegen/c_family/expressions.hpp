@@ -4,12 +4,17 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "codegen/c_family/dialect.hpp"
 #include "codegen/c_family/helpers.hpp"
 #include "ir/kernel.hpp"
 
 namespace salvo::codegen::c_family {
+
+/// The operator that stands between the operands of arithmetic, bit operations, shifts and
+/// comparisons; empty for other operations.
+std::string_view symbol(ir::Op op);
 
 /// Arithmetic, bits, comparisons, select, casts and math. `operands` hold names or parenthesised
 /// text, in the node's order. Signed integers wrap by way of their unsigned type.

@@ -12,76 +12,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "salvo/error.hpp"
+#include "codegen/c_family/expressions.hpp"
 
 namespace salvo::codegen::wgsl {
 namespace {
 
 using ir::Op;
 using ir::Scalar;
-
-std::string_view symbol(Op op, Scalar operands) {
-  const bool is_bool = operands == Scalar::Bool;
-  switch (op) {
-    case Op::Add:
-      return "+";
-    case Op::Sub:
-      return "-";
-    case Op::Mul:
-      return "*";
-    case Op::Div:
-      return "/";
-    case Op::Rem:
-      return "%";
-    case Op::And:
-      return "&";
-    case Op::Or:
-      return "|";
-    case Op::Xor:
-      return is_bool ? "!=" : "^";
-    case Op::Eq:
-      return "==";
-    case Op::Ne:
-      return "!=";
-    case Op::Lt:
-      return "<";
-    case Op::Le:
-      return "<=";
-    case Op::Gt:
-      return ">";
-    default:
-      return ">=";
-  }
-}
-
-/// WGSL's name of a function; empty where a helper does it, or nothing.
-std::string_view builtin(Op op) {
-  switch (op) {
-    case Op::Rsqrt:
-      return "inverseSqrt";
-    case Op::Sqrt:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tan:
-    case Op::Asin:
-    case Op::Acos:
-    case Op::Atan:
-    case Op::Atan2:
-    case Op::Sinh:
-    case Op::Cosh:
-    case Op::Tanh:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Log:
-    case Op::Log2:
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Trunc:
-      return ir::name(op);
-    default:
-      return {};
-  }
-}
 
 class Expression {
  public:
@@ -123,7 +60,8 @@ class Expression {
   Scalar operand_type() const { return kernel_.node(node_.operands[0]).type; }
 
   std::string binary() const {
-    return fmt::format("{} {} {}", a(), symbol(node_.op, operand_type()), b());
+    const bool differs = node_.op == Op::Xor && node_.type == Scalar::Bool;
+    return fmt::format("{} {} {}", a(), differs ? "!=" : c_family::symbol(node_.op), b());
   }
   std::string call(std::string_view function) const {
     return fmt::format("{}({})", function, fmt::join(operands_, ", "));
@@ -139,18 +77,11 @@ class Expression {
       case Op::Pow:
       case Op::Log10:
         return call(helpers_.math(node_.op));
+      case Op::Rsqrt:
+        return call("inverseSqrt");
       default:
-        break;
+        return call(ir::name(node_.op));
     }
-    const std::string_view name = builtin(node_.op);
-    if (name.empty()) {
-      throw Error(Error::Details{.code = Errc::unsupported,
-                                 .message = fmt::format("WGSL has no {}", ir::name(node_.op)),
-                                 .backend = "WebGPU",
-                                 .operation = "translate",
-                                 .kernel = kernel_.name});
-    }
-    return call(name);
   }
 
   std::string floating() {

@@ -14,7 +14,7 @@ namespace salvo::codegen::wgsl {
 std::string constant(ir::Scalar type, std::uint64_t bits, Helpers& helpers);
 
 /// Arithmetic, bits, comparisons, select, casts and math. `operands` hold names or parenthesised
-/// text, in the node's order. Throws Errc::unsupported for math that WGSL has not.
+/// text, in the node's order. The kernel holds no math that `expand_math_single` would write out.
 std::string expression(const ir::Kernel& kernel, const ir::Node& node,
                        std::span<const std::string> operands, Helpers& helpers);
 

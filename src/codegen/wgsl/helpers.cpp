@@ -191,34 +191,26 @@ std::string Helpers::remainder(Scalar integer) {
                 "}\n");
 }
 
-std::string Helpers::minimum() {
-  const std::string is_nan = math(Op::IsNan);
-  return define("salvo_min_f32", fmt::format("fn $N(a: f32, b: f32) -> f32 {{\n"
-                                             "  if (a < b || {0}(b)) {{\n"
-                                             "    return a;\n"
-                                             "  }}\n"
-                                             "  if (b < a || {0}(a)) {{\n"
-                                             "    return b;\n"
-                                             "  }}\n"
-                                             "  return bitcast<f32>(bitcast<u32>(a) | "
-                                             "bitcast<u32>(b));\n"
-                                             "}}\n",
-                                             is_nan));
+std::string Helpers::extremum(bool maximum) {
+  // WGSL's own may return either zero for -0 and +0. Equal values differ in the sign of zero only.
+  return define(maximum ? "salvo_max_f32" : "salvo_min_f32",
+                fmt::format("fn $N(a: f32, b: f32) -> f32 {{\n"
+                            "  if (a {0} b || {1}(b)) {{\n"
+                            "    return a;\n"
+                            "  }}\n"
+                            "  if (b {0} a || {1}(a)) {{\n"
+                            "    return b;\n"
+                            "  }}\n"
+                            "  return bitcast<f32>(bitcast<u32>(a) {2} bitcast<u32>(b));\n"
+                            "}}\n",
+                            maximum ? ">" : "<", math(Op::IsNan), maximum ? "&" : "|"));
 }
 
+std::string Helpers::minimum() {
+  return extremum(false);
+}
 std::string Helpers::maximum() {
-  const std::string is_nan = math(Op::IsNan);
-  return define("salvo_max_f32", fmt::format("fn $N(a: f32, b: f32) -> f32 {{\n"
-                                             "  if (a > b || {0}(b)) {{\n"
-                                             "    return a;\n"
-                                             "  }}\n"
-                                             "  if (b > a || {0}(a)) {{\n"
-                                             "    return b;\n"
-                                             "  }}\n"
-                                             "  return bitcast<f32>(bitcast<u32>(a) & "
-                                             "bitcast<u32>(b));\n"
-                                             "}}\n",
-                                             is_nan));
+  return extremum(true);
 }
 
 std::string Helpers::to_integer(Scalar integer) {

@@ -37,6 +37,7 @@ class Helpers {
   const std::string& text() const noexcept { return text_; }
 
  private:
+  std::string extremum(bool maximum);
   std::string define(std::string name, std::string_view text);
 
   std::set<std::string> defined_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/wgsl/printer.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "codegen/wgsl/memory.hpp"
 #include "codegen/wgsl/subset.hpp"
 #include "codegen/wgsl/words.hpp"
+#include "passes/expand_math_single.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen::wgsl {
@@ -494,8 +496,9 @@ class Printer {
 }  // namespace
 
 Printed print(const ir::Kernel& kernel) {
-  require_subset(kernel);
-  return Printer(kernel).run();
+  const ir::Kernel plain = passes::expand_math_single(kernel);
+  require_subset(plain);
+  return Printer(plain).run();
 }
 
 }  // namespace salvo::codegen::wgsl

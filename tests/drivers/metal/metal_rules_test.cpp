@@ -40,7 +40,18 @@ class Metal : public testing::Test {
 class MetalSlots : public Metal {};
 class MetalContraction : public Metal {};
 /// On a system whose compiler takes no such options.
-class MetalWithoutOptions : public Metal {};
+class MetalWithoutOptions : public Metal {
+ protected:
+  /// Notes what is said while the devices are opened, which the process does once.
+  void SetUp() override {
+    set_log_sink([this](LogLevel level, std::string_view message) {
+      if (level == LogLevel::warning) warnings_.emplace_back(message);
+    });
+    Metal::SetUp();
+    set_log_sink({});
+  }
+  std::vector<std::string> warnings_;
+};
 /// On a device that contracts whatever it is told.
 class MetalThatContracts : public Metal {};
 
@@ -83,12 +94,12 @@ TEST_F(MetalSlots, W36_OneKernelOverTheSlotsIsRefusedAtTheCall) {
   const auto fits = wide(one);
   std::vector<Vector<float>> v;
   for (int k = 0; k < 15; ++k) v.emplace_back(std::size_t{64}, 1.0f);
-  device().launch(fits, over(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10],
-                  v[11], v[12], v[13], v[14], 7);
+  device().launch(fits, grid(1).block(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8],
+                  v[9], v[10], v[11], v[12], v[13], v[14], 7);
   EXPECT_EQ(v[0][63], 21.0f);
   try {
-    device().launch(wide(one, one), over(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8],
-                    v[9], v[10], v[11], v[12], v[13], v[14], 7, 8);
+    device().launch(wide(one, one), grid(1).block(64), v[0], v[1], v[2], v[3], v[4], v[5], v[6],
+                    v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14], 7, 8);
     FAIL() << "32 slots were accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::unsupported);
@@ -143,7 +154,9 @@ TEST_F(MetalContraction, W53_TheProbeFindsTheDeviceExact) {
 
 TEST_F(MetalWithoutOptions, W55_AWarningIsLoggedAndEpiloguesStayOffButTheWindowIsOn) {
   EXPECT_FALSE(device().properties().exact_compiler_options);
-  // Written when the device was opened, before any test: ctest looks for it.
+  EXPECT_THAT(warnings_, testing::ElementsAre(testing::HasSubstr(
+                             "cannot be told to leave floating point alone; epilogue fusion stays "
+                             "off for Metal")));
   const Ran ran = run_program(across_the_seam(Contraction::fixed), true);
   EXPECT_EQ(ran.stats.epilogue_merges, 0U);
   EXPECT_EQ(name(ran.epilogue_reason()), name(Reason::inexact_compiler));
