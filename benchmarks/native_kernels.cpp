@@ -223,7 +223,7 @@ void measure_large(const Devices& on) {
   constexpr int kSide = 4096;
   print_large("stencil", [&] {
     return three_ways(on, gallery::stencil(), hand::stencil,
-                      salvo::grid(kSide / 32, kSide / 8).block(32, 8),
+                      salvo::grid(kSide / 256, kSide / 4).block(256, 4),
                       Arrays<float, 2>{a, std::vector<float>(a.size())}, kSide, kSide);
   });
   constexpr int kBodies = 8192;

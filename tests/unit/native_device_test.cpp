@@ -19,9 +19,11 @@
 
 #include "backends/interpreter/convert.hpp"
 #include "backends/native/native_backend.hpp"
+#include "native_gallery.hpp"
 #include "salvo/salvo.hpp"
 #include "temporary_folder.hpp"
 #include "unit/kernel_shapes.hpp"
+#include "window/kernel_record.hpp"
 
 namespace salvo::backends::native {
 namespace {
@@ -184,6 +186,33 @@ TEST_F(NativeTest, PerfsMapNamesTheKernelWhereItsCodeIs) {
   }
   EXPECT_TRUE(found) << "not in " << path;
   unlink(path.c_str());
+}
+
+// Versions of LLVM.
+
+TEST_F(NativeTest, EveryLlvmThereIsCompilesTheGallery) {
+  namespace gallery = bench::gallery;
+  const std::shared_ptr<detail::KernelRecord> kernels[] = {
+      gallery::twice().record(),         gallery::stencil().record(),
+      gallery::nbody().record(),         gallery::mandelbrot().record(),
+      gallery::black_scholes().record(), gallery::reduction().record(),
+      gallery::scan().record(),          gallery::matmul().record(),
+      gallery::softmax().record(),       gallery::gelu().record(),
+      gallery::histogram().record(),     gallery::transpose().record(),
+      gallery::waves().record(),         gallery::mix().record()};
+  std::size_t opened = 0;
+  for (const unsigned llvm : {14U, 15U, 16U, 17U, 18U, 19U}) {
+    Settings settings;
+    settings.llvm = llvm;
+    NativeDevice* const device = open(settings);
+    if (device == nullptr) continue;
+    ++opened;
+    for (const auto& record : kernels) {
+      const auto executable = build(*device, record->contracted());
+      EXPECT_NE(static_cast<const NativeExecutable&>(*executable).entry(), nullptr);
+    }
+  }
+  if (opened == 0) GTEST_SKIP() << why();
 }
 
 // What the code depends on.
