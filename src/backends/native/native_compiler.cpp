@@ -18,19 +18,11 @@ namespace {
 /// Threads are vectors already: what is left for LLVM is to clean up, to hoist and to unroll. Its
 /// default pipeline for O2 takes twice as long for code that is no faster.
 std::string passes(unsigned version) {
-<<<<<<< HEAD
-  // From 18 on a pipeline in words has the process ended where one round leaves something to do.
-  const char* combine = version >= 18 ? "instcombine<no-verify-fixpoint>" : "instcombine";
-  return fmt::format(
-      "function(sroa,early-cse<memssa>,simplifycfg,{0},simplifycfg,"
-      "loop-mssa(loop-rotate,licm),simplifycfg,{0},gvn,loop-unroll,{0},simplifycfg)",
-=======
   // From 18 on the plain name ends the process where a second round would find something to do.
   const char* combine = version < 18 ? "instcombine" : "instcombine<no-verify-fixpoint>";
   return fmt::format(
       "function(sroa,early-cse<memssa>,simplifycfg,{0},simplifycfg,loop-mssa(loop-rotate,licm),"
       "simplifycfg,{0},gvn,loop-unroll,{0},simplifycfg)",
->>>>>>> native
       combine);
 }
 
