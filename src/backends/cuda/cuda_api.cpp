@@ -20,23 +20,23 @@ runtime::CallCounts counts(const cuda_family::Api& api) {
 }  // namespace
 
 std::string load(cuda_family::Api& api) {
-  api.library = runtime::Library::open({"libcuda.so.1", "libcuda.so"});
-  if (!api.library) return api.library.reason();
+  api.shared_object = runtime::Library::open({"libcuda.so.1", "libcuda.so"});
+  if (!api.shared_object) return api.shared_object.reason();
   std::string missing;
 #define SALVO_CUDA_RESOLVE(name, symbol, parameters) \
-  if (!api.name.resolve(api.library, symbol)) missing += " " symbol;
+  if (!api.name.resolve(api.shared_object, symbol)) missing += " " symbol;
   SALVO_CUDA_FUNCTIONS(SALVO_CUDA_RESOLVE)
 #undef SALVO_CUDA_RESOLVE
-  if (!missing.empty()) return fmt::format("{} lacks{}", api.library.name(), missing);
+  if (!missing.empty()) return fmt::format("{} lacks{}", api.shared_object.name(), missing);
     // Drivers without these allocate in the old way and replay nothing.
-#define SALVO_CUDA_RESOLVE(name, symbol, parameters) api.name.resolve(api.library, symbol);
+#define SALVO_CUDA_RESOLVE(name, symbol, parameters) api.name.resolve(api.shared_object, symbol);
   SALVO_CUDA_POOL_FUNCTIONS(SALVO_CUDA_RESOLVE)
   SALVO_CUDA_GRAPH_FUNCTIONS(SALVO_CUDA_RESOLVE)
 #undef SALVO_CUDA_RESOLVE
   api.counts = counts;
   const cuda_family::Result status = api.Init(0);
   if (status == cuda_family::kSuccess) return {};
-  return fmt::format("{} loaded, but cuInit failed: {}", api.library.name(),
+  return fmt::format("{} loaded, but cuInit failed: {}", api.shared_object.name(),
                      cuda_family::words(api, status));
 }
 

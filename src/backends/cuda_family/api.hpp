@@ -192,7 +192,7 @@ inline constexpr unsigned kHostPortable = 1;
 /// The function table; each entry counts its calls. A driver that is shaped alike, HIP's, fills it
 /// too, and leaves empty what it has no counterpart of.
 struct Api {
-  runtime::Library library;
+  runtime::Library shared_object;
   /// What another driver calls the function that CUDA calls `operation`; null: the same.
   std::string_view (*name_of)(std::string_view operation) = nullptr;
   /// How often each function was called by the process, by the driver's own names.

@@ -24,11 +24,11 @@ void RuntimeCompiler::fail(std::string_view operation, int status, std::string l
 }
 
 std::string RuntimeCompiler::take(runtime::Library library, std::vector<Form*> forms) {
-  library_ = std::move(library);
+  shared_object_ = std::move(library);
   std::string missing;
   const auto resolve = [&](auto& function, std::string_view name) {
     const std::string symbol = fmt::format("{}{}", names_.prefix, name);
-    if (!function.resolve(library_, symbol.c_str())) missing += " " + symbol;
+    if (!function.resolve(shared_object_, symbol.c_str())) missing += " " + symbol;
   };
   resolve(version_, "Version");
   resolve(create_, "CreateProgram");
@@ -40,9 +40,9 @@ std::string RuntimeCompiler::take(runtime::Library library, std::vector<Form*> f
     resolve(form->size, form->symbol + "Size");
     resolve(form->bytes, form->symbol);
   }
-  if (!missing.empty()) return fmt::format("{} lacks{}", library_.name(), missing);
+  if (!missing.empty()) return fmt::format("{} lacks{}", shared_object_.name(), missing);
   if (version_(&major_, &minor_) != 0) {
-    return fmt::format("{} does not tell its version", library_.name());
+    return fmt::format("{} does not tell its version", shared_object_.name());
   }
   return {};
 }

@@ -18,7 +18,7 @@ class RuntimeCompiler {
   RuntimeCompiler(const RuntimeCompiler&) = delete;
   RuntimeCompiler& operator=(const RuntimeCompiler&) = delete;
 
-  const std::string& library_name() const noexcept { return library_.name(); }
+  const std::string& library_name() const noexcept { return shared_object_.name(); }
 
  protected:
   struct Names {
@@ -41,7 +41,7 @@ class RuntimeCompiler {
   /// Takes the common functions and `forms` from `library`. Returns why that cannot be, or an empty
   /// string.
   std::string take(runtime::Library library, std::vector<Form*> forms);
-  const runtime::Library& library() const noexcept { return library_; }
+  const runtime::Library& library() const noexcept { return shared_object_; }
   int major() const noexcept { return major_; }
   int minor() const noexcept { return minor_; }
 
@@ -57,7 +57,7 @@ class RuntimeCompiler {
   std::string log_of(void* program) const;
 
   const Names names_;
-  runtime::Library library_;
+  runtime::Library shared_object_;
   int major_ = 0;
   int minor_ = 0;
   runtime::Function<int (*)(int*, int*)> version_;

@@ -29,7 +29,7 @@ void Drivers::search() {
   const Result status = api_.DeviceCount(&count);
   if (status != kSuccess || count == 0) {
     return found_.obstacles.push_back(
-        fmt::format("{} loaded, but it knows no device ({})", api_.library.name(),
+        fmt::format("{} loaded, but it knows no device ({})", api_.shared_object.name(),
                     status == kSuccess ? "the count is 0" : words(api_, status)));
   }
   for (int i = 0; i < count; ++i) {

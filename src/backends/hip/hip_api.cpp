@@ -151,12 +151,12 @@ Result launch(cuda_family::KernelHandle kernel, unsigned grid_x, unsigned grid_y
 std::string resolve(Api& api) {
   std::string missing;
 #define SALVO_HIP_RESOLVE(entry, cuda_name, symbol) \
-  if (!api.entry.resolve(api.library, symbol)) missing += " " symbol;
+  if (!api.entry.resolve(api.shared_object, symbol)) missing += " " symbol;
   SALVO_HIP_FUNCTIONS(SALVO_HIP_RESOLVE)
 #undef SALVO_HIP_RESOLVE
   Shaped& own = shaped();
   const auto also = [&](auto& function, const char* symbol) {
-    if (!function.resolve(api.library, symbol)) missing += fmt::format(" {}", symbol);
+    if (!function.resolve(api.shared_object, symbol)) missing += fmt::format(" {}", symbol);
   };
   also(own.error_name, "hipGetErrorName");
   also(own.error_text, "hipGetErrorString");
@@ -165,7 +165,7 @@ std::string resolve(Api& api) {
   also(own.launch, "hipModuleLaunchKernel");
   // The structure grew in ROCm 6, and the function that fills the new one has a name of its own.
   own.architecture_at = 1160;
-  if (!own.properties.resolve(api.library, "hipGetDevicePropertiesR0600")) {
+  if (!own.properties.resolve(api.shared_object, "hipGetDevicePropertiesR0600")) {
     own.architecture_at = 396;
     also(own.properties, "hipGetDeviceProperties");
   }
@@ -187,11 +187,12 @@ runtime::CallCounts counts(const Api& api) {
 }  // namespace
 
 std::string load(Api& api) {
-  api.library = runtime::Library::open({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-                                        "libamdhip64.so", "/opt/rocm/lib/libamdhip64.so"});
-  if (!api.library) return api.library.reason();
+  api.shared_object =
+      runtime::Library::open({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                              "libamdhip64.so", "/opt/rocm/lib/libamdhip64.so"});
+  if (!api.shared_object) return api.shared_object.reason();
   if (const std::string missing = resolve(api); !missing.empty()) {
-    return fmt::format("{} lacks{}", api.library.name(), missing);
+    return fmt::format("{} lacks{}", api.shared_object.name(), missing);
   }
   api.name_of = hip_name;
   api.counts = counts;
@@ -205,7 +206,7 @@ std::string load(Api& api) {
   api.Launch.assign(launch);
   const Result status = api.Init(0);
   if (status == kSuccess) return {};
-  return fmt::format("{} loaded, but hipInit failed: {}", api.library.name(),
+  return fmt::format("{} loaded, but hipInit failed: {}", api.shared_object.name(),
                      cuda_family::words(api, status));
 }
 
