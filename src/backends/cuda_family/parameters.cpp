@@ -8,7 +8,8 @@
 
 namespace salvo::backends::cuda_family {
 
-ParameterBlock::ParameterBlock(const ir::Kernel& kernel) {
+ParameterBlock::ParameterBlock(const ir::Kernel& kernel,
+                               std::span<const std::uint32_t> alignments) {
   const std::vector<bool> lengths = codegen::c_family::reads_length(kernel);
   const auto place = [&](std::uint32_t size, std::uint32_t count) {
     const std::uint32_t at = (bytes_ + size - 1) / size * size;
@@ -21,20 +22,22 @@ ParameterBlock::ParameterBlock(const ir::Kernel& kernel) {
         parameter.is_span ? 8 : static_cast<std::uint32_t>(ir::size_of(parameter.type));
     const std::uint32_t data = place(size, parameter.slots);
     const std::uint32_t length = lengths[i] ? place(8, parameter.slots) : ir::kNone;
+    const std::uint32_t misaligned = i < alignments.size() ? alignments[i] - 1 : 0;
     for (std::uint32_t slot = 0; slot < parameter.slots; ++slot) {
       entries_.push_back({data + slot * size, lengths[i] ? length + slot * 8 : ir::kNone,
-                          parameter.is_span ? 0 : size});
+                          parameter.is_span ? 0 : size, misaligned});
     }
   }
 }
 
-bool ParameterBlock::fill(std::span<const runtime::Argument> arguments,
-                          std::byte* block) const noexcept {
+ParameterBlock::Filled ParameterBlock::fill(std::span<const runtime::Argument> arguments,
+                                            std::byte* block) const noexcept {
   std::size_t next = 0;
+  std::uint64_t misaligned = 0;
   for (const runtime::Argument& argument : arguments) {
     const std::size_t first = next;
     next += argument.repeats;
-    if (next > entries_.size()) return false;
+    if (next > entries_.size()) return Filled::refused;
     // Unused slots keep what was there: nothing looks at them.
     if (argument.repeats > 1 && argument.touch == runtime::Touch::none) continue;
     for (std::size_t i = first; i < next; ++i) {
@@ -49,12 +52,14 @@ bool ParameterBlock::fill(std::span<const runtime::Argument> arguments,
       }
       const std::uint64_t address = argument.buffer.address + argument.byte_offset;
       std::memcpy(block + entry.offset, &address, sizeof(address));
+      misaligned |= address & entry.misaligned;
       if (entry.length_offset != ir::kNone) {
         std::memcpy(block + entry.length_offset, &argument.length, sizeof(argument.length));
       }
     }
   }
-  return next == entries_.size();
+  if (next != entries_.size()) return Filled::refused;
+  return misaligned == 0 ? Filled::aligned : Filled::unaligned;
 }
 
 runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) {
