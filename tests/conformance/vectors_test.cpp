@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -50,9 +51,8 @@ class Vectors : public OnType {
     return element;
   }
 };
-SALVO_ON_TYPES(Vectors, Scalar::Bool, Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16, Scalar::I32,
-               Scalar::U32, Scalar::I64, Scalar::U64, Scalar::F16, Scalar::BF16, Scalar::F32,
-               Scalar::F64);
+SALVO_ON_TYPES(Vectors, Scalar::Bool, Scalar::I8, Scalar::U16, Scalar::I32, Scalar::U64,
+               Scalar::F16, Scalar::BF16, Scalar::F32, Scalar::F64);
 
 /// y[4 i + k] = x[4 i + 3 - k], each index put together anew.
 ir::Kernel turned(Scalar type, bool in_place) {
@@ -68,13 +68,12 @@ ir::Kernel turned(Scalar type, bool in_place) {
 }
 
 TEST_P(Vectors, ElementsOfSpansThatBeginAnywhere) {
-  for (const std::uint32_t from : {0U, 1U, 2U, 4U}) {
-    for (const std::uint32_t to : {0U, 3U}) {
-      check({.kernel = turned(type(), false),
-             .shape = over(kThreads, kThreads),
-             .arguments = {data(kEach * kThreads, from, 0), data(kEach * kThreads, to, 5)},
-             .options = kApart});
-    }
+  using Firsts = std::pair<std::uint32_t, std::uint32_t>;
+  for (const auto& [from, to] : {Firsts{0, 0}, Firsts{1, 0}, Firsts{2, 3}, Firsts{4, 0}}) {
+    check({.kernel = turned(type(), false),
+           .shape = over(kThreads, kThreads),
+           .arguments = {data(kEach * kThreads, from, 0), data(kEach * kThreads, to, 5)},
+           .options = kApart});
   }
 }
 

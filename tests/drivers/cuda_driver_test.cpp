@@ -251,6 +251,31 @@ TEST_P(CudaEntries, SpansThatLieBadlyGetTheFunctionForThem) {
   EXPECT_EQ(started(0, 0), program.entry);
 }
 
+TEST_P(CudaEntries, ABlockThatNeedsFewerRegistersGetsCodeForIt) {
+  const auto executable = built();
+  ASSERT_EQ(executable->max_threads_per_block(), 512U);  // of the device's 1024
+  const auto launch_of = [&](std::uint32_t threads) {
+    return calls_of([&] {
+      device_->launch(device_->queue(), *executable, {{1, 1, 1}, {threads, 2, 1}, 0}, arguments());
+    });
+  };
+  EXPECT_THAT(launch_of(256), testing::ElementsAre("cuLaunchKernel"));
+  EXPECT_EQ(fake_->modules, 1);
+  const auto first = launch_of(257);
+  EXPECT_EQ(std::ranges::count(first, "cuModuleLoadDataEx"), 1);
+  EXPECT_EQ(fake_->modules, 2);
+  EXPECT_THAT(launch_of(512), testing::ElementsAre("cuLaunchKernel"));
+  EXPECT_EQ(fake_->threads[0], 512U);
+  // Other launches go on as they were, and what is reported stays: fused kernels go by it (W62).
+  EXPECT_THAT(launch_of(64), testing::ElementsAre("cuLaunchKernel"));
+  EXPECT_EQ(executable->max_threads_per_block(), 512U);
+  if (GetParam().label == "CudaC") {
+    EXPECT_THAT(compiler_->options, testing::HasSubstr(" --maxrregcount=64 "));
+  } else {
+    EXPECT_THAT(fake_->source, testing::HasSubstr("\n)\n.maxntid 1024\n{"));
+  }
+}
+
 TEST_P(CudaEntries, CodeWithoutWideAccessesHasOneFunction) {
   const runtime::Program program = device_->translate(scale(), {.may_alias = 0});
   EXPECT_THAT(program.alignments, testing::IsEmpty());

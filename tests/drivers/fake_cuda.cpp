@@ -181,8 +181,9 @@ int cuLinkCreate_v2(unsigned count, int* options, void** values, void** linker) 
 
 SALVO_EXPORT int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*,
                                   void**);
-int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*, void**) {
+int cuLinkAddData_v2(void*, int, void* text, std::size_t, const char*, unsigned, int*, void**) {
   const int status = fake_cuda.answer("cuLinkAddData_v2");
+  std::strncpy(fake_cuda.source, static_cast<const char*>(text), sizeof(fake_cuda.source) - 1);
   if (status != 0) std::strcpy(error_log, "line 3: the assembler's words");
   return status;
 }

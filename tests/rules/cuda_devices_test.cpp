@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -97,6 +98,35 @@ TEST_P(CudaDevices, R14_BothCudaBackendsShareAGpu) {
     others.front().launch(increment, over(kCount), x, kCount);
   }
   expect_all(x, 9.0f);
+}
+
+TEST_P(CudaDevices, ABlockWithTooFewRegistersForTheKernelRunsAllTheSame) {
+  constexpr int kValues = 96;
+  const auto heavy = kernel("heavy", [](Span<const float> x, Span<float> y, Int n) {
+    auto i = global_thread_id();
+    if_(i < n, [&] {
+      std::vector<Value<float>> values;
+      for (int k = 0; k < kValues; ++k) values.push_back(x[i + n * k]);
+      for (int round = 0; round < 3; ++round) {
+        std::vector<Value<float>> next;
+        for (int k = 0; k < kValues; ++k) {
+          next.push_back(values[static_cast<std::size_t>(k)] *
+                             values[static_cast<std::size_t>((k * 7 + 5) % kValues)] +
+                         values[static_cast<std::size_t>((k * 13 + 1) % kValues)]);
+        }
+        values = std::move(next);
+      }
+      for (int k = 0; k < kValues; ++k) y[i + n * k] = values[static_cast<std::size_t>(k)];
+    });
+  });
+  constexpr int kThreads = 4096;
+  Vector<float> x(kThreads * kValues), small(x.size()), large(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000) * 1e-3f;
+  devices_.front().launch(heavy, grid(kThreads / 128).block(128), x, small, kThreads);
+  devices_.front().launch(heavy, grid(kThreads / 1024).block(1024), x, large, kThreads);
+  const auto expected = small.read();
+  const auto got = large.read();
+  EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size_bytes()), 0);
 }
 
 /// Memory and a stream as another CUDA library makes them: in the primary context.

@@ -163,16 +163,51 @@ TEST(EmittedMarks, W80_AFusedKernelReadsByTheReadOnlyPathWhatNoMemberWrites) {
   EXPECT_EQ(count(careful, R"(ld\.global\.f32)"), 2);
 }
 
-TEST(EmittedMarks, W80_TablesOfAFusedKernelAreConstWhereNoMemberWrites) {
+TEST(EmittedMarks, W80_TablesOfAFusedKernelAreReadSoInCToo) {
   codegen::c_family::PrintOptions apart;
   apart.may_alias = 0;
-  const std::string code =
-      codegen::c_family::print(side_by_side(), codegen::c_family::cuda_dialect(), apart).code;
-  // A pointer in a table cannot be restrict; what it points to is const where nothing writes it.
-  EXPECT_THAT(code, HasSubstr("salvo_table<const float*, 2> x"));
-  EXPECT_THAT(code, HasSubstr("salvo_table<float*, 2> y"));
-  EXPECT_THAT(code, HasSubstr("salvo_table<float*, 2> z"));
-  EXPECT_THAT(code, Not(HasSubstr("__restrict__")));
+  const auto& dialect = codegen::c_family::cuda_dialect();
+  const std::string code = codegen::c_family::print(side_by_side(), dialect, apart).code;
+  EXPECT_THAT(code, HasSubstr("salvo_table<const float*, 2> arg0_m0"));  // x
+  EXPECT_THAT(code, HasSubstr("salvo_table<float*, 2> arg1_m0"));        // y
+  EXPECT_THAT(code, HasSubstr("salvo_table<float*, 2> arg0_m1"));        // z
+  EXPECT_EQ(count(code, R"(__ldg\(&arg0_m0_at\[)"), 1);
+  EXPECT_EQ(count(code, "__ldg"), 1);
+  const std::string careful = codegen::c_family::print(side_by_side(), dialect, {}).code;
+  EXPECT_THAT(careful, Not(HasSubstr("__ldg")));
+}
+
+TEST_P(EmittedAccess, W80_AFusedKernelHoldsOneReadOnlyLoad) {
+  const auto constant_loads = [&](std::uint64_t may_alias) {
+    int loads = 0;
+    for (const Instruction& one : instructions_of(compiled(side_by_side(), may_alias).cubin)) {
+      loads += (one.low & 0xfff) == kLoad && (one.high >> 15 & 1) != 0 ? 1 : 0;
+    }
+    return loads;
+  };
+  EXPECT_EQ(constant_loads(0), 1);
+  EXPECT_EQ(constant_loads(~std::uint64_t{0}), 0);
+}
+
+TEST_P(EmittedAccess, ALoopOfUnknownLengthIsUnrolledWithIndexesOf32Bits) {
+  const auto sum = kernel("sum", [](Span<const float> x, Span<float> y, Int n) {
+    Int t = thread_idx_x();
+    Var<float> total = 0.0f;
+    for_(range(t, n, 256), [&](Int i) { total += x[block_idx_x() * n + i]; });
+    y[t] = total;
+  });
+  const Compiled made = compiled(sum.record()->contracted());
+  const auto code = instructions_of(made.cubin);
+  EXPECT_GE(widths_of(code, kLoad)[32], 4);
+  // IMAD.WIDE (0x225, 0x825) makes 64 bits of an index of 32; IMAD.HI (0x227) would be a part of a
+  // product of 64 bits.
+  int wide = 0;
+  for (const Instruction& one : code) {
+    const std::uint64_t opcode = one.low & 0xfff;
+    wide += opcode == 0x225 || opcode == 0x825 ? 1 : 0;
+    EXPECT_NE(opcode, 0x227U);
+  }
+  EXPECT_GE(wide, 1);
 }
 
 TEST(EmittedMarks, W80_AMergedConsumerInPlaceTakesTheMarkAway) {

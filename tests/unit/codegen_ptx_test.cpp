@@ -112,6 +112,17 @@ TEST(Ptx, NeighboursAreOneAccessWhereSpansLieWell) {
   EXPECT_THAT(unaligned, HasSubstr("ld.global.nc.f32"));
 }
 
+TEST(Ptx, ALaunchBoundIsOfEveryFunction) {
+  EmitOptions proved;
+  proved.may_alias = 0;
+  const std::string code = emit(test::copied_records(), proved).code;
+  EXPECT_THAT(code, Not(HasSubstr(".maxntid")));
+  const std::string bounded = with_launch_bound(code, 1024);
+  EXPECT_THAT(function(bounded, false), HasSubstr("\n)\n.maxntid 1024\n{"));
+  EXPECT_THAT(function(bounded, true), HasSubstr("\n)\n.maxntid 1024\n{"));
+  EXPECT_EQ(bounded.size(), code.size() + 2 * std::string(".maxntid 1024\n").size());
+}
+
 TEST(Ptx, WithoutProofNeighboursStayApart) {
   // Stores in between may be to what is loaded next.
   const Emitted made = emit(test::copied_records(), {});

@@ -102,19 +102,26 @@ TEST(CudaSource, RestrictNeedsProof) {
 }
 
 TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
-  const auto loop = [](std::int32_t step, bool leaves) {
+  const auto loop = [](std::int32_t step, bool leaves, bool down = false) {
     Shapes k("strided");
     const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
     const auto n = k.scalar_parameter("n", Scalar::I32);
-    k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
-      k.store(x, i, i);
-      if (leaves) k.statement(Op::Break);
-    });
+    const ir::ValueId loop =
+        k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
+          k.store(x, i, i);
+          if (leaves) k.statement(Op::Break);
+        });
+    if (down) k.kernel().nodes[loop].literal = 1;
     return source(k.finish());
   };
   EXPECT_THAT(loop(256, false), HasSubstr("/ 256u + 1u;"));
   EXPECT_THAT(loop(1, false), HasSubstr("++i)"));
+  EXPECT_THAT(loop(256, false, true), HasSubstr("(int)((unsigned int)first - round * 256u);"));
+  EXPECT_THAT(loop(1, false, true), HasSubstr("--i)"));
+  // One that is left early is kept from the assembler's unrolling instead.
   EXPECT_THAT(loop(256, true), testing::Not(HasSubstr("/ 256u")));
+  EXPECT_THAT(loop(256, true), HasSubstr("#pragma unroll 1\n"));
+  EXPECT_THAT(loop(1, true), testing::Not(HasSubstr("#pragma")));
 }
 
 class NvrtcCompiler : public testing::Test {

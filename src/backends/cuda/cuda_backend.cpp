@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/cuda/cuda_backend.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,6 +44,11 @@ class PtxDevice final : public FamilyDevice {
  protected:
   Image compile(const runtime::Program& program) const override {
     return assemble(program.code, program.name);
+  }
+  std::optional<runtime::Program> bounded(runtime::Program program,
+                                          std::uint32_t threads) const override {
+    program.code = codegen::ptx::with_launch_bound(program.code, threads);
+    return program;
   }
   std::string_view language() const noexcept override { return "PTX"; }
 };
@@ -84,6 +91,13 @@ class CDevice final : public FamilyDevice {
       return assemble(result, program.name);
     const auto* first = reinterpret_cast<const std::byte*>(result.data());
     return Image(first, first + result.size());
+  }
+  std::optional<runtime::Program> bounded(runtime::Program program,
+                                          std::uint32_t threads) const override {
+    // Every chip that is supported has as many for a block.
+    constexpr std::uint32_t kRegisters = 65'536;
+    program.options.push_back(fmt::format("--maxrregcount={}", kRegisters / threads));
+    return program;
   }
   std::string_view language() const noexcept override { return "CUDA C"; }
 

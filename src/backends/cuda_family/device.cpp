@@ -137,13 +137,34 @@ FamilyDevice::Image FamilyDevice::assemble(const std::string& ptx, const std::st
 std::unique_ptr<runtime::Executable> FamilyDevice::build(const ir::Kernel& kernel,
                                                          const runtime::Program& program,
                                                          std::span<const std::byte> cached) {
-  Image image = cached.empty() ? compile(program) : Image(cached.begin(), cached.end());
+  auto executable = load(kernel, program,
+                         cached.empty() ? compile(program) : Image(cached.begin(), cached.end()));
+  if (executable->max_threads_per_block() < facts_.properties.max_threads_per_block) {
+    executable->make_for_large_blocks = [this, kernel, program] {
+      const auto other = bounded(program, facts_.properties.max_threads_per_block);
+      return other ? load(kernel, *other, compile(*other)) : nullptr;
+    };
+  }
+  return executable;
+}
+
+std::unique_ptr<FamilyExecutable> FamilyDevice::load(const ir::Kernel& kernel,
+                                                     const runtime::Program& program,
+                                                     Image image) const {
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(program.entry, program.unaligned_entry, facts_);
   executable->parameters.emplace(kernel, program.alignments);
   executable->block.resize(executable->parameters->bytes());
   return executable;
+}
+
+FamilyExecutable& FamilyDevice::for_large_blocks(FamilyExecutable& code) const {
+  if (code.make_for_large_blocks) {
+    code.for_large_blocks = code.make_for_large_blocks();
+    code.make_for_large_blocks = nullptr;
+  }
+  return code.for_large_blocks ? *code.for_large_blocks : code;
 }
 
 std::unique_ptr<runtime::Executable> FamilyDevice::build_source(const runtime::UserSource& source) {
@@ -179,7 +200,10 @@ runtime::ParameterCost FamilyDevice::parameter_cost(const ir::Kernel& kernel) co
 void FamilyDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
                           const runtime::LaunchShape& shape,
                           std::span<const runtime::Argument> arguments) {
-  auto& code = static_cast<FamilyExecutable&>(executable);
+  auto& usual = static_cast<FamilyExecutable&>(executable);
+  const bool fits = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2] <=
+                    usual.max_threads_per_block();
+  FamilyExecutable& code = fits ? usual : for_large_blocks(usual);
   // What tells the driver that a block follows, not an array of pointers.
   void* const kPointer = reinterpret_cast<void*>(std::uintptr_t{1});
   void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});

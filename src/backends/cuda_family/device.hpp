@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,7 +68,9 @@ class FamilyExecutable final : public runtime::Executable {
             const DeviceFacts& device);
 
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads_; }
-  std::uint32_t spill_bytes_per_thread() const noexcept override { return spill_bytes_; }
+  std::uint32_t spill_bytes_per_thread() const noexcept override {
+    return for_large_blocks ? std::max(spill_bytes_, for_large_blocks->spill_bytes_) : spill_bytes_;
+  }
   std::vector<std::byte> binary() const override { return image_; }
 
   KernelHandle kernel(bool aligned = true) const noexcept {
@@ -80,6 +84,10 @@ class FamilyExecutable final : public runtime::Executable {
   /// The parameter block of the launch that is being made; a device launches from one thread at a
   /// time.
   std::vector<std::byte> block;
+  /// Makes this kernel with a launch bound; none if its blocks can be as large as the device's, or
+  /// if it was made.
+  std::function<std::unique_ptr<FamilyExecutable>()> make_for_large_blocks;
+  std::unique_ptr<FamilyExecutable> for_large_blocks;  // once a launch needed it
 
  private:
   KernelHandle find(const std::string& entry) const;
@@ -180,6 +188,12 @@ class FamilyDevice : public runtime::DeviceDriver {
 
   /// Machine code for `program`. Throws Errc::compile_failed.
   virtual Image compile(const runtime::Program& program) const = 0;
+  /// The program for blocks of so many threads, whatever that costs it; none where the compiler
+  /// does not let itself be told.
+  virtual std::optional<runtime::Program> bounded(runtime::Program /*program*/,
+                                                  std::uint32_t /*threads*/) const {
+    return std::nullopt;
+  }
   /// What `compile` compiles, as `build_source` calls it.
   virtual std::string_view language() const noexcept = 0;
 
@@ -189,6 +203,10 @@ class FamilyDevice : public runtime::DeviceDriver {
   const Reporter& reporter() const noexcept { return reporter_; }
 
  private:
+  std::unique_ptr<FamilyExecutable> load(const ir::Kernel& kernel, const runtime::Program& program,
+                                         Image image) const;
+  /// What starts blocks that `code` has too many registers for; `code` if there is nothing else.
+  FamilyExecutable& for_large_blocks(FamilyExecutable& code) const;
   Address allocate_pooled(std::size_t bytes);
   /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
   void reach(FamilyDevice& other);

@@ -162,7 +162,7 @@ class CudaFamily : public Dialect {
   std::string load(const Place& place, Helpers& helpers) const override {
     switch (place.type) {
       case Scalar::Bool:
-        return place.lvalue + " != 0";
+        return read(place) + " != 0";
       case Scalar::F16:
         return fmt::format(
             "{}({})",
@@ -173,11 +173,11 @@ class CudaFamily : public Dialect {
                            "  return value;\n"
                            "}\n",
                            {}),
-            place.lvalue);
+            read(place));
       case Scalar::BF16:
-        return fmt::format("__uint_as_float((unsigned int){} << 16)", place.lvalue);
+        return fmt::format("__uint_as_float((unsigned int){} << 16)", read(place));
       default:
-        return place.lvalue;  // widens by C's rules
+        return read(place);  // widens by C's rules
     }
   }
 

@@ -167,7 +167,7 @@ class Printer {
       if (parameter.is_span) {
         text.element = element_of(parameter.memory).type;
         text.writes = scan_.written[parameter.memory];
-        text.no_alias = i < 64 && (options_.may_alias >> i & 1) == 0;
+        text.no_alias = is_apart(i);
         text.length = lengths_[i];
         declared_.push_back(dialect_.declare_span(text, names_, signature));
       } else {
@@ -274,6 +274,16 @@ class Printer {
     return texts;
   }
 
+  /// A parameter that is no table says so itself.
+  bool is_constant(ir::MemoryId memory) const {
+    const std::uint32_t p = kernel_.memories[memory].parameter;
+    return kernel_.memories[memory].space == Space::Global && kernel_.parameters[p].slots > 1 &&
+           !scan_.written[memory] && is_apart(p);
+  }
+  bool is_apart(std::size_t parameter) const {
+    return parameter < 64 && (options_.may_alias >> parameter & 1) == 0;
+  }
+
   Place place(const Node& node) const {
     const ir::Memory& memory = kernel_.memories[node.memory];
     const std::string& base = memory.space == Space::Global
@@ -281,7 +291,8 @@ class Printer {
                                   : memories_[node.memory];
     return {kernel_.field_of(node).type, memory.space,
             fmt::format("{}[{}]{}", base, value(node.operands[0]),
-                        element_of(node.memory).fields[node.field])};
+                        element_of(node.memory).fields[node.field]),
+            is_constant(node.memory)};
   }
 
   void define(ValueId id, std::string_view expression) {
@@ -383,7 +394,9 @@ class Printer {
       return Place{type, Space::Global, fmt::format("{}.{}", name, "xyzw"[i])};
     };
     if (leader.op == Op::Load) {
-      line(fmt::format("const {0} {1} = *(const {0}*){2};", vector, name, address));
+      const Place whole{type, Space::Global, fmt::format("*(const {}*){}", vector, address),
+                        is_constant(leader.memory)};
+      line(fmt::format("const {} {} = {};", vector, name, dialect_.read(whole)));
       for (std::size_t i = 0; i < all.nodes.size(); ++i) {
         define(all.nodes[i], dialect_.load(part(i), helpers_));
       }
@@ -455,10 +468,9 @@ class Printer {
     const Node& step = kernel_.node(node.operands[2]);
     const Scalar type = kernel_.node(node.operands[0]).type;
     const bool down = node.literal == 1;
-    if (dialect_.counts_rounds() && !down && type == Scalar::I32 && step.op == Op::Constant &&
-        step.literal > 1 && step.literal <= 0x7fffffff && !leaves_early(kernel_, node.blocks[0])) {
-      return rounds(id, node, step.literal);
-    }
+    const bool strides = dialect_.counts_rounds() && type == Scalar::I32 &&
+                         step.op == Op::Constant && step.literal > 1 && step.literal <= 0x7fffffff;
+    if (strides && !leaves_early(kernel_, node.blocks[0])) return rounds(id, node, step.literal);
     const std::string i = names_.fresh("i");
     values_[id] = i;
     std::string next = (down ? "--" : "++") + i;
@@ -469,7 +481,8 @@ class Printer {
       next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide,
                          down ? "-" : "+", value(node.operands[2]));
     }
-    loop_hint(node);
+    // What takes for granted that the counter does not wrap is the unrolling of the assembler.
+    loop_hint(strides && node.unroll == 0 ? 1 : node.unroll);
     open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
                      value(node.operands[0]), i, down ? ">" : "<", value(node.operands[1]), next));
     body_of(id, node);
@@ -477,8 +490,8 @@ class Printer {
   }
 
   /// A For whose rounds are counted beforehand, so that the compiler can unroll it. The counter
-  /// stays below the limit in all of them; where the step after the last one wraps, the loop around
-  /// goes on from there.
+  /// stays on its side of the limit in all of them; where the step after the last one wraps, the
+  /// loop around goes on from there.
   void rounds(ValueId id, const Node& node, std::uint64_t step) {
     const std::string first = names_.fresh("first");
     const std::string count = names_.fresh("rounds");
@@ -486,18 +499,22 @@ class Printer {
     const std::string limit = value(node.operands[1]);
     const std::string_view counter = dialect_.type(Scalar::I32);
     const std::string_view wide = dialect_.type(Scalar::U32);
+    const bool down = node.literal == 1;
+    const auto after = [&](const std::string& rounds) {
+      return fmt::format("({})(({}){} {} {} * {}u)", counter, wide, first, down ? '-' : '+', rounds,
+                         step);
+    };
     values_[id] = names_.fresh("i");
-    open(fmt::format("for ({} {} = {}; {} < {};)", counter, first, value(node.operands[0]), first,
-                     limit));
-    line(fmt::format("const {0} {1} = (({0}){2} - ({0}){3} - 1u) / {4}u + 1u;", wide, count, limit,
-                     first, step));
-    loop_hint(node);
+    open(fmt::format("for ({} {} = {}; {} {} {};)", counter, first, value(node.operands[0]), first,
+                     down ? '>' : '<', limit));
+    line(fmt::format("const {0} {1} = (({0}){2} - ({0}){3} - 1u) / {4}u + 1u;", wide, count,
+                     down ? first : limit, down ? limit : first, step));
+    loop_hint(node.unroll);
     open(fmt::format("for ({} {} = 0; {} < {}; ++{})", wide, round, round, count, round));
-    line(fmt::format("const {} {} = ({})(({}){} + {} * {}u);", counter, values_[id], counter, wide,
-                     first, round, step));
+    line(fmt::format("const {} {} = {};", counter, values_[id], after(round)));
     body_of(id, node);
     close();
-    line(fmt::format("{} = ({})(({}){} + {} * {}u);", first, counter, wide, first, count, step));
+    line(fmt::format("{} = {};", first, after(count)));
     close();
   }
 
@@ -510,7 +527,7 @@ class Printer {
   }
 
   void while_(const Node& node) {
-    loop_hint(node);
+    loop_hint(node.unroll);
     open("while (true)");
     block(node.blocks[0]);
     line(fmt::format("if (!{}) break;", value(node.operands[0])));
@@ -518,8 +535,8 @@ class Printer {
     close();
   }
 
-  void loop_hint(const Node& node) {
-    const std::string hint = dialect_.loop_hint(node.unroll);
+  void loop_hint(std::uint32_t unroll) {
+    const std::string hint = dialect_.loop_hint(unroll);
     if (!hint.empty()) line(hint);
   }
 

@@ -3,6 +3,7 @@
 #include "codegen/ptx/emitter.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,9 @@ std::string entry_name(const std::string& name) {
   return entry + "_kernel";
 }
 
+/// What lies between the parameters of a function and its body.
+constexpr std::string_view kHead = "\n)\n";
+
 }  // namespace
 
 std::string Emission::function(const std::string& entry) {
@@ -39,7 +43,7 @@ std::string Emission::function(const std::string& entry) {
   if (uses_warp_) warp_.begin();
   block(kernel_.body);
   writer_.put("ret");
-  return fmt::format(".visible .entry {}({}\n)\n{{\n{}{}\n{}}}\n", entry, parameters_,
+  return fmt::format(".visible .entry {}({}{}{{\n{}{}\n{}}}\n", entry, parameters_, kHead,
                      writer_.registers(), arrays_, writer_.text());
 }
 
@@ -129,6 +133,17 @@ Emitted emit(const ir::Kernel& kernel, const EmitOptions& options) {
   }
   made.code += aligned.module_arrays() + functions;
   return made;
+}
+
+std::string with_launch_bound(const std::string& code, std::uint32_t threads) {
+  const std::string bound = fmt::format(".maxntid {}\n", threads);
+  std::string bounded;
+  std::size_t from = 0;
+  for (std::size_t at; (at = code.find(kHead, from)) != code.npos; from = at) {
+    at += kHead.size();
+    bounded += code.substr(from, at - from) + bound;
+  }
+  return bounded + code.substr(from);
 }
 
 }  // namespace salvo::codegen::ptx

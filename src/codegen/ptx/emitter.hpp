@@ -42,4 +42,7 @@ struct Emitted {
 /// Neighbouring accesses of a thread become one, of 16 bytes at most, where they provably may.
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options);
 
+/// Emitted code whose functions take blocks of so many threads, with fewer registers if need be.
+std::string with_launch_bound(const std::string& code, std::uint32_t threads);
+
 }  // namespace salvo::codegen::ptx
