@@ -1,17 +1,23 @@
-// Host and whole cost of a launch on Vulkan, by the number of launches in a submission (W74).
+// Cost of a launch on Vulkan by the number of launches in a submission (W74), and where it goes.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
-#include <cstring>
 #include <memory>
-#include <salvo/salvo.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <salvo/salvo.hpp>
+
+#include "backends/vulkan/vulkan_device.hpp"
+
 namespace {
+
+namespace vulkan = salvo::backends::vulkan;
 
 constexpr int kLaunches = 256;
 constexpr int kRounds = 40;
@@ -29,14 +35,93 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Where time goes: a driver's functions, timed.
+
+enum Part : std::size_t { opening, recording, submitting, waiting, parts };
+constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting"};
+
+struct Spent {
+  std::atomic<std::int64_t> time{0};  // in ticks of the clock
+  std::atomic<std::int64_t> calls{0};
+};
+std::array<Spent, parts> spent;
+
+template <auto member, Part part, class Pointer>
+struct Timed;
+template <auto member, Part part, class Result, class... In>
+struct Timed<member, part, Result (*)(In...)> {
+  static inline Result (*real)(In...) = nullptr;
+
+  class Stopwatch {
+   public:
+    Stopwatch() : begun_(Clock::now()) {}
+    ~Stopwatch() {
+      spent[part].time += (Clock::now() - begun_).count();
+      ++spent[part].calls;
+    }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+   private:
+    const Clock::time_point begun_;
+  };
+  static Result call(In... in) {
+    const Stopwatch stopwatch;
+    return real(in...);
+  }
+};
+
+template <auto member, Part part>
+void time(vulkan::DeviceApi& api) {
+  auto& function = api.*member;
+  using Way = Timed<member, part, std::decay_t<decltype(function.get())>>;
+  Way::real = function.get();
+  function.assign(Way::call);
+}
+
+void time_all(vulkan::DeviceApi& api) {
+  using Api = vulkan::DeviceApi;
+  time<&Api::ResetCommandPool, opening>(api);
+  time<&Api::BeginCommandBuffer, opening>(api);
+  time<&Api::EndCommandBuffer, opening>(api);
+  time<&Api::CmdBindPipeline, recording>(api);
+  time<&Api::CmdBindDescriptorSets, recording>(api);
+  time<&Api::CmdPushConstants, recording>(api);
+  time<&Api::CmdPipelineBarrier, recording>(api);
+  time<&Api::CmdDispatch, recording>(api);
+  time<&Api::QueueSubmit, submitting>(api);
+  time<&Api::GetSemaphoreCounterValue, waiting>(api);
+  time<&Api::WaitSemaphores, waiting>(api);
+}
+
+/// Vulkan, with such a batch limit.
+class BatchBackend final : public salvo::runtime::Backend {
+ public:
+  BatchBackend(int batch, bool timed)
+      : real_(vulkan::make_backend({.batch = static_cast<std::uint32_t>(batch)})), timed_(timed) {}
+  std::string_view name() const noexcept override { return real_->name(); }
+  bool is_jit() const noexcept override { return true; }
+  std::vector<std::unique_ptr<salvo::runtime::DeviceDriver>> open() override {
+    auto devices = real_->open();
+    if (timed_ && !devices.empty()) time_all(vulkan::api_of(*devices.front()));
+    return devices;
+  }
+  const std::optional<salvo::runtime::Unavailable>& unavailable() const noexcept override {
+    return real_->unavailable();
+  }
+
+ private:
+  std::unique_ptr<salvo::runtime::Backend> real_;
+  const bool timed_;
+};
+
 /// A runtime whose Vulkan devices submit so many launches at a time, and its vectors.
 class Subject {
  public:
-  explicit Subject(int batch) : batch_(std::to_string(batch)) {
+  explicit Subject(int batch, bool timed = false) {
     salvo::RuntimeOptions options;
-    options.environment = [this](const char* name) -> const char* {
-      return std::strcmp(name, "SALVO_VULKAN_BATCH") == 0 ? batch_.c_str() : nullptr;
-    };
+    options.built_in_backends = false;
+    options.backends.push_back(std::make_unique<BatchBackend>(batch, timed));
     runtime_ = std::make_unique<salvo::Runtime>(std::move(options));
     runtime_->window().set_enabled(false);
     for (int i = 0; i < kLaunches; ++i) outputs_.emplace_back(std::size_t{kCount});
@@ -64,13 +149,41 @@ class Subject {
   double whole(bool independent) const { return median(whole_[independent]); }
 
  private:
-  std::string batch_;
   std::unique_ptr<salvo::Runtime> runtime_;
   salvo::Vector<float> input_ = salvo::Vector<float>(std::size_t{kCount}, 1.0f);
   std::vector<salvo::Vector<float>> outputs_;
   std::array<std::vector<double>, 2> host_;  // dependent, independent
   std::array<std::vector<double>, 2> whole_;
 };
+
+/// Prints the parts of a launch's cost, means over rounds in which each call of the driver is
+/// timed.
+template <class Kernel>
+void print_parts(const Kernel& kernel, int batch, bool independent) {
+  Subject subject(batch, true);
+  subject.round(kernel, independent);
+  subject.forget();
+  for (Spent& part : spent) part.time = part.calls = 0;
+  const auto before = Clock::now();
+  for (int round = 0; round < kRounds; ++round) subject.round(kernel, independent);
+  const double whole = microseconds(Clock::now() - before) / kRounds;
+  std::string line = fmt::format("{:>6} {:>12}", batch, independent ? "independent" : "dependent");
+  double rest = whole;
+  for (const Spent& part : spent) {
+    const double each = microseconds(Clock::duration(part.time.load())) / kRounds;
+    rest -= each;
+    line += fmt::format(" {:>10.3f} ({:>5.2f})", each,
+                        static_cast<double>(part.calls) / (double{kLaunches} * kRounds));
+  }
+  fmt::print("{} {:>10.3f} {:>10.3f}\n", line, rest, whole);
+}
+
+double clock_costs() {
+  constexpr int kReads = 10'000;
+  const auto before = Clock::now();
+  for (int i = 0; i < kReads; ++i) Clock::now();
+  return std::chrono::duration<double, std::micro>(Clock::now() - before).count() / kReads;
+}
 
 }  // namespace
 
@@ -109,5 +222,15 @@ int main() {
                           single.whole(independent) / subject.whole(independent));
     }
     fmt::print("{}\n", line);
+  }
+
+  fmt::print(
+      "\nmeans in us a launch (calls); a timed call takes {:.3f} longer, of which half counts\n",
+      2 * clock_costs());
+  std::string head = fmt::format("{:>6} {:>12}", "batch", "");
+  for (const char* part : kParts) head += fmt::format(" {:>18}", part);
+  fmt::print("{} {:>10} {:>10}\n", head, "the rest", "whole");
+  for (const int batch : kBatches) {
+    for (const bool independent : {false, true}) print_parts(kernel, batch, independent);
   }
 }

@@ -13,6 +13,7 @@
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
+#include "passes/counters.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen::c_family {
@@ -401,19 +402,23 @@ class Printer {
     const Node& step = kernel_.node(node.operands[2]);
     const Scalar type = kernel_.node(node.operands[0]).type;
     const bool down = node.literal == 1;
-    if (dialect_.counts_rounds() && !down && type == Scalar::I32 && step.op == Op::Constant &&
-        step.literal > 1 && step.literal <= 0x7fffffff && !leaves_early(kernel_, node.blocks[0])) {
+    const bool may_wrap = passes::counter_may_wrap(kernel_, node);
+    if (dialect_.counts_rounds() && may_wrap && !down && type == Scalar::I32 &&
+        step.op == Op::Constant && step.literal > 0 && step.literal <= 0x7fffffff &&
+        !leaves_early(kernel_, node.blocks[0])) {
       return rounds(id, node, step.literal);
     }
     const std::string i = names_.fresh("i");
     values_[id] = i;
-    std::string next = (down ? "--" : "++") + i;
-    // One step short of the limit the counter cannot wrap; by more than one it can.
-    if (step.op != Op::Constant || step.literal != 1) {
+    const std::string_view sign = down ? "-" : "+";
+    std::string next = fmt::format("{0} {1}= {2}", i, sign, value(node.operands[2]));
+    if (may_wrap) {
       const std::string_view wide =
           dialect_.type(ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32);
-      next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide,
-                         down ? "-" : "+", value(node.operands[2]));
+      next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide, sign,
+                         value(node.operands[2]));
+    } else if (step.literal == 1) {
+      next = fmt::format("{0}{0}{1}", sign, i);
     }
     loop_hint(node);
     open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
