@@ -32,7 +32,7 @@ using bench::Handle;
 constexpr int kLaunches = 64;
 constexpr int kStreams = 8;
 constexpr int kRounds = 400;
-constexpr int kWarmup = 20;
+constexpr int kWarmup = 100;
 
 double now() {
   return std::chrono::duration<double, std::micro>(

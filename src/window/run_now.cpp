@@ -34,6 +34,8 @@ bool LaunchWindow::bind(const Call& call, Immediate& launch) {
           launch.may_alias || (other.storage == given.storage && (other.writes || facts.writes) &&
                                other.bytes.overlaps(bytes));
     }
+    // Read while the driver works, rather than waited for by the next atomic operation after it.
+    if (facts.writes) __builtin_prefetch(&copy->written_by, 1);
     launch.spans.push_back({given.storage, copy, bytes, facts.writes});
   }
   for (const LiveValue& live : call.kernel.live) {
