@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,14 +38,16 @@ double median(std::vector<double> values) {
 
 // Where time goes: a driver's functions, timed.
 
-enum Part : std::size_t { opening, recording, submitting, waiting, parts };
-constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting"};
+enum Part : std::size_t { opening, recording, submitting, waiting, elsewhere, parts };
+constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting",
+                                                "other thread"};
 
 struct Spent {
   std::atomic<std::int64_t> time{0};  // in ticks of the clock
   std::atomic<std::int64_t> calls{0};
 };
 std::array<Spent, parts> spent;
+const std::thread::id program = std::this_thread::get_id();
 
 template <auto member, Part part, class Pointer>
 struct Timed;
@@ -56,8 +59,9 @@ struct Timed<member, part, Result (*)(In...)> {
    public:
     Stopwatch() : begun_(Clock::now()) {}
     ~Stopwatch() {
-      spent[part].time += (Clock::now() - begun_).count();
-      ++spent[part].calls;
+      Spent& mine = spent[std::this_thread::get_id() == program ? part : elsewhere];
+      mine.time += (Clock::now() - begun_).count();
+      ++mine.calls;
     }
     Stopwatch(const Stopwatch&) = delete;
     Stopwatch& operator=(const Stopwatch&) = delete;
@@ -171,7 +175,7 @@ void print_parts(const Kernel& kernel, int batch, bool independent) {
   double rest = whole;
   for (const Spent& part : spent) {
     const double each = microseconds(Clock::duration(part.time.load())) / kRounds;
-    rest -= each;
+    if (&part != &spent[elsewhere]) rest -= each;
     line += fmt::format(" {:>10.3f} ({:>5.2f})", each,
                         static_cast<double>(part.calls) / (double{kLaunches} * kRounds));
   }
