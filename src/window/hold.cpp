@@ -233,7 +233,7 @@ void LaunchWindow::hold(const Call& call) {
         call.device.float_probe();
         break;
       case Outcome::too_late:
-        run_now(call);
+        run_now(call, are_ready(call.arguments, call.device));
         return;
     }
   }

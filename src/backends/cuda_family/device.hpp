@@ -180,6 +180,9 @@ class FamilyDevice : public runtime::DeviceDriver {
   const Reporter& reporter() const noexcept { return reporter_; }
 
  private:
+  /// Arguments by `pointers`, one for each, or by `block`, in which they are packed.
+  void start(runtime::Queue& queue, const FamilyExecutable& code, const runtime::LaunchShape& shape,
+             void** pointers, void** block);
   Address allocate_pooled(std::size_t bytes);
   /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
   void reach(FamilyDevice& other);
