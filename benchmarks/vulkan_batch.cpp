@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace vulkan = salvo::backends::vulkan;
 
 constexpr int kLaunches = 256;
 constexpr int kRounds = 40;
+constexpr int kUncounted = 3;
 constexpr int kCount = 256;
 constexpr std::array kBatches{1, 8, 32, 64, 256};
 
@@ -37,14 +39,16 @@ double median(std::vector<double> values) {
 
 // Where time goes: a driver's functions, timed.
 
-enum Part : std::size_t { opening, recording, submitting, waiting, parts };
-constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting"};
+enum Part : std::size_t { opening, recording, submitting, waiting, elsewhere, parts };
+constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting",
+                                                "other thread"};
 
 struct Spent {
   std::atomic<std::int64_t> time{0};  // in ticks of the clock
   std::atomic<std::int64_t> calls{0};
 };
 std::array<Spent, parts> spent;
+const std::thread::id program = std::this_thread::get_id();
 
 template <auto member, Part part, class Pointer>
 struct Timed;
@@ -56,8 +60,9 @@ struct Timed<member, part, Result (*)(In...)> {
    public:
     Stopwatch() : begun_(Clock::now()) {}
     ~Stopwatch() {
-      spent[part].time += (Clock::now() - begun_).count();
-      ++spent[part].calls;
+      Spent& mine = spent[std::this_thread::get_id() == program ? part : elsewhere];
+      mine.time += (Clock::now() - begun_).count();
+      ++mine.calls;
     }
     Stopwatch(const Stopwatch&) = delete;
     Stopwatch& operator=(const Stopwatch&) = delete;
@@ -129,8 +134,27 @@ class Subject {
 
   std::vector<salvo::Device> devices() const { return runtime_->by_backend("Vulkan"); }
 
+  /// Rounds of both kinds. The first find another subject's device in the GPU and the processor
+  /// slow after waits, and do not count.
   template <class Kernel>
-  void round(const Kernel& kernel, bool independent) {
+  void visit(const Kernel& kernel, bool counts) {
+    for (int i = 0; i < kUncounted; ++i) {
+      for (const bool independent : {false, true}) round(kernel, independent);
+    }
+    for (const bool independent : {false, true}) {
+      const Round took = round(kernel, independent);
+      if (!counts) continue;
+      host_[independent].push_back(took.host);
+      whole_[independent].push_back(took.whole);
+    }
+  }
+
+  struct Round {
+    double host;
+    double whole;
+  };
+  template <class Kernel>
+  Round round(const Kernel& kernel, bool independent) {
     const salvo::Device device = devices().front();
     const auto before = Clock::now();
     for (int i = 0; i < kLaunches; ++i) {
@@ -138,13 +162,9 @@ class Subject {
     }
     const auto launched = Clock::now();
     device.synchronize();
-    host_[independent].push_back(microseconds(launched - before));
-    whole_[independent].push_back(microseconds(Clock::now() - before));
+    return {microseconds(launched - before), microseconds(Clock::now() - before)};
   }
 
-  void forget() {
-    for (auto* times : {&host_[0], &host_[1], &whole_[0], &whole_[1]}) times->clear();
-  }
   double host(bool independent) const { return median(host_[independent]); }
   double whole(bool independent) const { return median(whole_[independent]); }
 
@@ -156,26 +176,35 @@ class Subject {
   std::array<std::vector<double>, 2> whole_;
 };
 
-/// Prints the parts of a launch's cost, means over rounds in which each call of the driver is
+/// Prints the parts of a launch's cost, medians over rounds in which each call of the driver is
 /// timed.
 template <class Kernel>
 void print_parts(const Kernel& kernel, int batch, bool independent) {
   Subject subject(batch, true);
-  subject.round(kernel, independent);
-  subject.forget();
-  for (Spent& part : spent) part.time = part.calls = 0;
-  const auto before = Clock::now();
   for (int round = 0; round < kRounds; ++round) subject.round(kernel, independent);
-  const double whole = microseconds(Clock::now() - before) / kRounds;
-  std::string line = fmt::format("{:>6} {:>12}", batch, independent ? "independent" : "dependent");
-  double rest = whole;
-  for (const Spent& part : spent) {
-    const double each = microseconds(Clock::duration(part.time.load())) / kRounds;
-    rest -= each;
-    line += fmt::format(" {:>10.3f} ({:>5.2f})", each,
-                        static_cast<double>(part.calls) / (double{kLaunches} * kRounds));
+  std::array<std::vector<double>, parts> times;
+  std::array<std::int64_t, parts> calls{};
+  std::vector<double> rests;
+  std::vector<double> wholes;
+  for (int round = 0; round < kRounds; ++round) {
+    for (Spent& part : spent) part.time = part.calls = 0;
+    const double whole = subject.round(kernel, independent).whole;
+    double rest = whole;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const double time = microseconds(Clock::duration(spent[part].time.load()));
+      times[part].push_back(time);
+      calls[part] += spent[part].calls;
+      if (part != elsewhere) rest -= time;
+    }
+    rests.push_back(rest);
+    wholes.push_back(whole);
   }
-  fmt::print("{} {:>10.3f} {:>10.3f}\n", line, rest, whole);
+  std::string line = fmt::format("{:>6} {:>12}", batch, independent ? "independent" : "dependent");
+  for (std::size_t part = 0; part < parts; ++part) {
+    line += fmt::format(" {:>10.3f} ({:>5.2f})", median(times[part]),
+                        static_cast<double>(calls[part]) / (double{kLaunches} * kRounds));
+  }
+  fmt::print("{} {:>10.3f} {:>10.3f}\n", line, median(rests), median(wholes));
 }
 
 double clock_costs() {
@@ -202,9 +231,7 @@ int main() {
   // Rounds of all batch sizes take turns, so that a slow spell of the machine meets each of them.
   for (int round = 0; round <= kRounds; ++round) {
     for (const auto& subject : subjects) {
-      subject->round(kernel, false);
-      subject->round(kernel, true);
-      if (round == 0) subject->forget();  // compiled and uploaded
+      subject->visit(kernel, round > 0);  // compiled and uploaded in the first
     }
   }
   fmt::print("{}: us a launch, medians of {} rounds of {}, and how many times less than batch 1\n",
@@ -225,7 +252,7 @@ int main() {
   }
 
   fmt::print(
-      "\nmeans in us a launch (calls); a timed call takes {:.3f} longer, of which half counts\n",
+      "\nmedians in us a launch (calls); a timed call takes {:.3f} longer, of which half counts\n",
       2 * clock_costs());
   std::string head = fmt::format("{:>6} {:>12}", "batch", "");
   for (const char* part : kParts) head += fmt::format(" {:>18}", part);

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -104,74 +102,24 @@ class Opened {
   std::vector<Buffer> buffers;
 };
 
-/// A thread that runs what it is given in order. It looks for more for a while, and then sleeps.
-class Helper {
- public:
-  Helper(std::chrono::microseconds looks, std::function<void(std::uint64_t)> run)
-      : looks_(looks), run_(std::move(run)), thread_([this] { loop(); }) {}
-  ~Helper() {
-    given_.store(kStop);
-    given_.notify_one();
-    thread_.join();
-  }
-  Helper(const Helper&) = delete;
-  Helper& operator=(const Helper&) = delete;
-
-  void give() {
-    given_.fetch_add(1);
-    given_.notify_one();
-  }
-  void wait() const {
-    while (done_.load() != given_.load()) std::this_thread::yield();
-  }
-
- private:
-  static constexpr std::uint64_t kStop = ~std::uint64_t{0};
-
-  void loop() {
-    using Clock = std::chrono::steady_clock;
-    for (std::uint64_t next = 0;;) {
-      std::uint64_t given = given_.load();
-      const auto until = Clock::now() + looks_;
-      while (given == next && Clock::now() < until) given = given_.load();
-      if (given == kStop) return;
-      if (given == next) {
-        given_.wait(next);
-        continue;
-      }
-      run_(next);
-      done_.store(++next);
-    }
-  }
-
-  const std::chrono::microseconds looks_;
-  const std::function<void(std::uint64_t)> run_;
-  std::atomic<std::uint64_t> given_{0};
-  std::atomic<std::uint64_t> done_{0};
-  std::thread thread_;
-};
-
 /// What a program without a library would do: addresses in push constants, a ring of command
 /// buffers, a fence each.
 class ByHand {
  public:
-  enum class Submits { itself, a_thread_that_sleeps, a_thread_that_looks };
-  ByHand(Opened& on, int batch, Submits submits)
+  /// Of each submission, or of a round's last alone.
+  enum class Fences { all, last };
+  ByHand(Opened& on, int batch, Fences fences)
       : on_(on),
         batch_(batch),
+        fences_(fences),
         api_(vulkan::api_of(*on.driver)),
         device_(vulkan::handles_of(*on.driver).device),
         queue_(vulkan::handles_of(*on.driver).queue),
         code_(static_cast<vulkan::VulkanExecutable&>(*on.code)),
         pipeline_(code_.pipeline(kShape)) {
     for (int i = 0; i < kLaunches / batch_; ++i) slots_.push_back(make_slot());
-    if (submits == Submits::itself) return;
-    helper_ = std::make_unique<Helper>(
-        std::chrono::microseconds(submits == Submits::a_thread_that_looks ? 50 : 0),
-        [this](std::uint64_t i) { submit(slots_[i % slots_.size()]); });
   }
   ~ByHand() {
-    helper_.reset();
     for (const Slot& slot : slots_) {
       api_.DestroyFence(device_, slot.fence, nullptr);
       api_.DestroyCommandPool(device_, slot.pool, nullptr);
@@ -191,19 +139,13 @@ class ByHand {
       api_.CmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
       for (int k = 0; k < batch_; ++k) dispatch(slot.commands, i++, independent);
       check(api_.EndCommandBuffer(slot.commands));
-      if (helper_) {
-        helper_->give();
-      } else {
-        submit(slot);
-      }
-      if (batch_ != 1) continue;
-      if (helper_) helper_->wait();
-      wait_for(slot);
+      submit(slot, fences_ == Fences::all || &slot == &slots_.back());
+      if (batch_ == 1) wait_for(slot);
     }
   }
   void wait() {
     if (batch_ == 1) return;
-    if (helper_) helper_->wait();
+    if (fences_ == Fences::last) return wait_for(slots_.back());
     for (const Slot& slot : slots_) wait_for(slot);
   }
 
@@ -231,12 +173,12 @@ class ByHand {
     return slot;
   }
 
-  void submit(const Slot& slot) {
+  void submit(const Slot& slot, bool fence) {
     VkSubmitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot.commands;
-    check(api_.QueueSubmit(queue_, 1, &info, slot.fence));
+    check(api_.QueueSubmit(queue_, 1, &info, fence ? slot.fence : VK_NULL_HANDLE));
   }
   void wait_for(const Slot& slot) {
     check(api_.WaitForFences(device_, 1, &slot.fence, VK_TRUE, ~std::uint64_t{0}));
@@ -269,13 +211,13 @@ class ByHand {
 
   Opened& on_;
   const int batch_;
+  const Fences fences_;
   const vulkan::DeviceApi& api_;
   const VkDevice device_;
   const VkQueue queue_;
   vulkan::VulkanExecutable& code_;
   const VkPipeline pipeline_;
   std::vector<Slot> slots_;
-  std::unique_ptr<Helper> helper_;
 };
 
 /// The public interface, with the window off.
@@ -337,9 +279,8 @@ void measure(int batch) {
   Opened plain({.batch = limit});
   Opened fenced({.batch = limit, .lacking = {.timeline_semaphores = true}});
   Opened by_hand_on({.batch = 1});
-  ByHand by_hand(by_hand_on, batch, ByHand::Submits::itself);
-  ByHand sleeping(by_hand_on, batch, ByHand::Submits::a_thread_that_sleeps);
-  ByHand looking(by_hand_on, batch, ByHand::Submits::a_thread_that_looks);
+  ByHand by_hand(by_hand_on, batch, ByHand::Fences::all);
+  ByHand one_fence(by_hand_on, batch, ByHand::Fences::last);
   Whole whole(batch);
   const auto below = [](const std::string& name, Opened& on) {
     return Way{name,
@@ -354,15 +295,20 @@ void measure(int batch) {
   };
   std::array ways{
       Way{"by hand", [&](bool apart) { by_hand.launch(apart); }, [&] { by_hand.wait(); }, {}, {}},
-      Way{"sleeper", [&](bool apart) { sleeping.launch(apart); }, [&] { sleeping.wait(); }, {}, {}},
-      Way{"looker", [&](bool apart) { looking.launch(apart); }, [&] { looking.wait(); }, {}, {}},
-      below("backend", plain),
-      below("fences", fenced),
+      below("backend", plain), below("fences", fenced),
+      Way{"one fence",
+          [&](bool apart) { one_fence.launch(apart); },
+          [&] { one_fence.wait(); },
+          {},
+          {}},
       Way{"Salvo", [&](bool apart) { whole.launch(apart); }, [&] { whole.wait(); }, {}, {}}};
   // Ways take turns, so that a slow spell of the machine meets each of them.
   for (int round = 0; round <= kRounds; ++round) {
     for (Way& way : ways) {
-      for (const bool independent : {false, true}) run(way, independent, round > 0);
+      // The first round finds another way's device in the GPU, and a cold cache.
+      for (const bool counts : {false, true}) {
+        for (const bool independent : {false, true}) run(way, independent, counts && round > 0);
+      }
     }
   }
   for (const Way& way : ways) {
