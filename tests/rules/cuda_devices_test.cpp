@@ -49,6 +49,30 @@ TEST_P(CudaDevices, R14_AVectorWandersOverAllGpus) {
   expect_all(x, 0.5f + 5.0f * static_cast<float>(devices_.size()));
 }
 
+TEST_P(CudaDevices, R14_CopiesGoStraightFromGpuToGpu) {
+  if (devices_.size() < 2) GTEST_SKIP() << "one GPU only";
+  const auto increment = incremented();
+  Vector<float> x(kCount, 1.0f), y(kCount, 5.0f);
+  devices_[0].launch(increment, over(kCount), x, kCount);
+  devices_[1].launch(increment, over(kCount), y, kCount);
+  devices_[0].synchronize();
+  devices_[1].synchronize();
+  const Api& api = backends::cuda::drivers().api();
+  const auto peer = api.CopyPeer.calls();
+  const auto host = api.CopyToHost.calls() + api.CopyToDevice.calls();
+  copy(x, 10, y, 20, 1000);
+  EXPECT_EQ(api.CopyPeer.calls(), peer + 1);
+  devices_[1].launch(increment, over(kCount), x, kCount);  // the whole vector follows
+  devices_[1].synchronize();
+  EXPECT_EQ(api.CopyPeer.calls(), peer + 2);
+  EXPECT_EQ(api.CopyToHost.calls() + api.CopyToDevice.calls(), host);
+  expect_all(x, 3.0f);
+  const auto values = y.read();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(values[i], i >= 20 && i < 1020 ? 2.0f : 6.0f) << i;
+  }
+}
+
 TEST_P(CudaDevices, R14_EachGpuHasItsOwnWindow) {
   if (devices_.size() < 2) GTEST_SKIP() << "one GPU only";
   const auto increment = incremented();

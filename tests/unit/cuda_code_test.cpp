@@ -65,7 +65,7 @@ TEST(CudaParameters, EachIsAlignedToItsSize) {
   std::vector<std::byte> block(40);
   const std::vector<runtime::Argument> arguments{scalar(1), span_at(4096, 8, 77), scalar(0x3c00),
                                                  scalar(0xfffffffe), span_at(8192, 0, 5)};
-  EXPECT_TRUE(parameters.fill(arguments, block.data()));
+  EXPECT_EQ(parameters.fill(arguments, block.data()), ParameterBlock::Filled::aligned);
   EXPECT_EQ(at<std::uint8_t>(block, 0), 1);
   EXPECT_EQ(at<std::uint64_t>(block, 8), 4104U);
   EXPECT_EQ(at<std::uint64_t>(block, 16), 77U);
@@ -82,7 +82,7 @@ TEST(CudaParameters, TablesAreArrays) {
   std::vector<std::byte> block(parameters.bytes());
   const std::vector<runtime::Argument> arguments{
       span_at(100, 0, 1), span_at(200, 0, 1), span_at(300, 0, 1), scalar(7), scalar(8), scalar(9)};
-  EXPECT_TRUE(parameters.fill(arguments, block.data()));
+  EXPECT_EQ(parameters.fill(arguments, block.data()), ParameterBlock::Filled::aligned);
   EXPECT_EQ(at<std::uint64_t>(block, 16), 300U);
   EXPECT_EQ(at<std::uint32_t>(block, 24), 7U);
   EXPECT_EQ(at<std::uint32_t>(block, 32), 9U);

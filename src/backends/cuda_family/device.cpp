@@ -140,8 +140,8 @@ std::unique_ptr<runtime::Executable> FamilyDevice::build(const ir::Kernel& kerne
   Image image = cached.empty() ? compile(program) : Image(cached.begin(), cached.end());
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
-  executable->find(program.entry.c_str(), facts_);
-  executable->parameters.emplace(kernel);
+  executable->find(program.entry, program.unaligned_entry, facts_);
+  executable->parameters.emplace(kernel, program.alignments);
   executable->block.resize(executable->parameters->bytes());
   return executable;
 }
@@ -162,7 +162,7 @@ std::unique_ptr<runtime::Executable> FamilyDevice::build_source(const runtime::U
   Image image = is_ptx ? assemble(source.code, source.entry) : compile(program);
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
-  executable->find(source.entry.c_str(), facts_);
+  executable->find(source.entry, "", facts_);
   return executable;
 }
 
@@ -188,9 +188,10 @@ void FamilyDevice::launch(runtime::Queue& queue, runtime::Executable& executable
     }
     std::vector<void*> pointers;
     for (std::uint64_t& word : words) pointers.push_back(&word);
-    return start(queue, code, shape, pointers.data(), nullptr);
+    return start(queue, code.kernel(), shape, pointers.data(), nullptr);
   }
-  if (!code.parameters->fill(arguments, code.block.data())) {
+  const auto filled = code.parameters->fill(arguments, code.block.data());
+  if (filled == ParameterBlock::Filled::refused) {
     reporter_.fail(
         Errc::invalid_argument, "launch",
         fmt::format("the kernel takes {} arguments, not those", code.parameters->arguments()));
@@ -200,16 +201,17 @@ void FamilyDevice::launch(runtime::Queue& queue, runtime::Executable& executable
   void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});
   std::size_t bytes = code.block.size();
   std::array<void*, 5> block{kPointer, code.block.data(), kSize, &bytes, nullptr};
-  start(queue, code, shape, nullptr, block.data());
+  start(queue, code.kernel(filled == ParameterBlock::Filled::aligned), shape, nullptr,
+        block.data());
 }
 
-void FamilyDevice::start(runtime::Queue& queue, const FamilyExecutable& code,
+void FamilyDevice::start(runtime::Queue& queue, KernelHandle kernel,
                          const runtime::LaunchShape& shape, void** pointers, void** block) {
   const Current current(reporter_, context_.get());
   reporter_.check(
-      reporter_.api().Launch(code.kernel(), shape.grid[0], shape.grid[1], shape.grid[2],
-                             shape.block[0], shape.block[1], shape.block[2],
-                             shape.dynamic_shared_bytes, stream_of(queue), pointers, block),
+      reporter_.api().Launch(kernel, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+                             shape.block[1], shape.block[2], shape.dynamic_shared_bytes,
+                             stream_of(queue), pointers, block),
       "cuLaunchKernel", Errc::launch_failed);
 }
 
@@ -272,8 +274,9 @@ void FamilyDevice::reach(FamilyDevice& other) {
     reporter_.check(status, "cuCtxEnablePeerAccess", Errc::transfer_failed);
 }
 
-bool FamilyDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
-                             runtime::Queue& source_queue, Buffer from, std::size_t bytes) {
+bool FamilyDevice::copy_from(runtime::Queue& queue, Buffer to, std::size_t to_offset,
+                             runtime::DeviceDriver& source, runtime::Queue& source_queue,
+                             Buffer from, std::size_t from_offset, std::size_t bytes) {
   auto* const other = dynamic_cast<FamilyDevice*>(&source);
   // Devices of another driver are of this class too.
   if (!other || &other->reporter_.api() != &reporter_.api()) return false;
@@ -283,13 +286,15 @@ bool FamilyDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDr
   other->record(source_queue, written);
   wait(queue, written);
   const Current current(reporter_, context_.get());
+  const Address first = to.address + to_offset;
+  const Address source_first = from.address + from_offset;
   if (other->context_.get() == context_.get()) {
-    reporter_.check(reporter_.api().CopyWithin(to.address, from.address, bytes, stream_of(queue)),
+    reporter_.check(reporter_.api().CopyWithin(first, source_first, bytes, stream_of(queue)),
                     "cuMemcpyDtoDAsync", Errc::transfer_failed);
   } else {
     reach(*other);
     other->reach(*this);
-    reporter_.check(reporter_.api().CopyPeer(to.address, context_.get(), from.address,
+    reporter_.check(reporter_.api().CopyPeer(first, context_.get(), source_first,
                                              other->context_.get(), bytes, stream_of(queue)),
                     "cuMemcpyPeerAsync", Errc::transfer_failed);
   }

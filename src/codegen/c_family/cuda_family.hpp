@@ -38,6 +38,13 @@ class CudaFamily : public Dialect {
     return kTypes[static_cast<std::size_t>(type)];
   }
 
+  std::string vector_type(Scalar type, std::size_t count) const override {
+    static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
+        "uchar",    "char",      "uchar",  "short",  "ushort", "int",   "uint",
+        "longlong", "ulonglong", "ushort", "ushort", "float",  "double"};
+    return fmt::format("{}{}", kTypes[static_cast<std::size_t>(type)], count);
+  }
+
   std::string in_space(Space, std::string_view type) const override { return std::string(type); }
 
   std::string declare_array(Space space, std::string_view type, std::string_view name,

@@ -72,6 +72,9 @@ class Dialect {
   // Types and values.
   virtual std::string_view type(ir::Scalar type) const = 0;         // compute types: in a register
   virtual std::string_view memory_type(ir::Scalar type) const = 0;  // any type: in memory
+  /// A type of `count` leaves of `type` in memory, with members x, y, z and w: "float4". Asked for
+  /// by print_with_vectors.
+  virtual std::string vector_type(ir::Scalar type, std::size_t count) const;
   /// `type` in an address space: "global float".
   virtual std::string in_space(ir::Space space, std::string_view type) const = 0;
   /// A shared or local array of constant size, as a statement.

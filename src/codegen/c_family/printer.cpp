@@ -14,6 +14,7 @@
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
 #include "passes/counters.hpp"
+#include "passes/vector_access.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen::c_family {
@@ -37,22 +38,43 @@ bool leaves_early(const ir::Kernel& kernel, BlockId block) {
 
 class Printer {
  public:
-  Printer(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options)
+  Printer(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options,
+          Helpers& helpers, passes::VectorAccesses vectors = {})
       : kernel_(kernel),
         dialect_(dialect),
         options_(options),
         scan_(scan(kernel)),
         lengths_(reads_length(kernel)),
         names_(dialect),
-        helpers_(dialect),
+        helpers_(helpers),
+        vectors_(std::move(vectors)),
         values_(kernel.nodes.size()) {
     scan_.features.contraction = options.contraction;
   }
 
-  Printed run() {
+  PrintedWithVectors run() {
+    PrintedWithVectors made;
     const std::string entry = names_.fresh(kernel_.name);
-    Signature signature;
     declare_elements();
+    std::string unaligned_function;
+    if (vectors_.rests_on_alignment()) {
+      made.alignments = vectors_.alignments;
+      made.unaligned_entry = names_.fresh(entry + "_unaligned");
+      Printer unaligned = *this;
+      unaligned.vectors_ = {};
+      unaligned_function = "\n" + unaligned.function(made.unaligned_entry);
+    }
+    const std::string main_function = function(entry);
+    std::string code = dialect_.prologue(scan_.features);
+    if (!records_.empty()) code += records_ + "\n";
+    made.printed = {entry, code + helpers_.text() + main_function + unaligned_function};
+    return made;
+  }
+
+ private:
+  /// The kernel function of this name.
+  std::string function(const std::string& entry) {
+    Signature signature;
     declare_parameters(signature);
     declare_memories(signature);
     for (const std::string& statement : signature.prologue) line(statement);
@@ -62,15 +84,9 @@ class Printer {
       if (ir::is_leaf(op) && op != Op::ForIndex) pick(slot);
     }
     block(kernel_.body);
-
-    std::string code = dialect_.prologue(scan_.features);
-    if (!records_.empty()) code += records_ + "\n";
-    code += helpers_.text();
-    code += dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
-    return {entry, std::move(code)};
+    return dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
   }
 
- private:
   /// A record, or a scalar's one leaf, as the source names it.
   struct ElementText {
     std::string type;
@@ -315,9 +331,8 @@ class Printer {
     if (ir::is_user_code(node.op)) return user_code(id, node);
     switch (node.op) {
       case Op::Load:
-        return define(id, dialect_.load(place(node), helpers_));
       case Op::Store:
-        return line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
+        return access(id, node);
       case Op::VarGet:
         return define(id, variables_.at(node.index));
       case Op::VarSet:
@@ -341,6 +356,45 @@ class Printer {
       default:
         return line(dialect_.fence(node.axis == 1) + ";");
     }
+  }
+
+  /// A load or a store, or all of those that are done at once with it.
+  void access(ValueId id, const Node& node) {
+    const passes::VectorAccess* all = vectors_.of(id);
+    if (all) {
+      if (all->leader == id) vector_access(*all);
+    } else if (node.op == Op::Load) {
+      define(id, dialect_.load(place(node), helpers_));
+    } else {
+      line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
+    }
+  }
+
+  void vector_access(const passes::VectorAccess& all) {
+    const Node& leader = kernel_.node(all.leader);
+    const Scalar type = kernel_.field_of(leader).type;
+    const std::string vector = dialect_.vector_type(type, all.nodes.size());
+    const std::string name = names_.fresh("q");
+    // What names the first leaf may come later than the leader.
+    std::string address = "&" + place(leader).lvalue;
+    if (all.leader_offset != 0) {
+      address = fmt::format("((const char*){} - {})", address, all.leader_offset);
+    }
+    const auto part = [&](std::size_t i) {
+      return Place{type, Space::Global, fmt::format("{}.{}", name, "xyzw"[i])};
+    };
+    if (leader.op == Op::Load) {
+      line(fmt::format("const {0} {1} = *(const {0}*){2};", vector, name, address));
+      for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+        define(all.nodes[i], dialect_.load(part(i), helpers_));
+      }
+      return;
+    }
+    line(fmt::format("{} {};", vector, name));
+    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+      line(dialect_.store(part(i), value(kernel_.node(all.nodes[i]).operands[1]), helpers_) + ";");
+    }
+    line(fmt::format("*({}*){} = {};", vector, address, name));
   }
 
   /// An intrinsic is an expression, or statements that assign to `{result}`.
@@ -480,7 +534,8 @@ class Printer {
   Scan scan_;
   std::vector<bool> lengths_;
   Names names_;
-  Helpers helpers_;
+  Helpers& helpers_;
+  passes::VectorAccesses vectors_;
 
   std::string records_;
   std::string body_;
@@ -498,6 +553,10 @@ class Printer {
 };
 
 }  // namespace
+
+std::string Dialect::vector_type(ir::Scalar type, std::size_t count) const {
+  return fmt::format("{}{}", memory_type(type), count);
+}
 
 std::string Dialect::declare_array(ir::Space space, std::string_view type, std::string_view name,
                                    std::uint32_t count) const {
@@ -517,7 +576,18 @@ Bound Dialect::pick(const Declared& declared, std::string_view slot) const {
 }
 
 Printed print(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options) {
-  return Printer(kernel, dialect, options).run();
+  Helpers helpers(dialect);
+  return Printer(kernel, dialect, options, helpers).run().printed;
+}
+
+PrintedWithVectors print_with_vectors(const ir::Kernel& kernel, const Dialect& dialect,
+                                      const PrintOptions& options) {
+  Helpers helpers(dialect);
+  // Shared arrays are the device compiler's own, and it knows how they are aligned.
+  const passes::VectorWishes wishes{.shared = false, .mixed = false};
+  return Printer(kernel, dialect, options, helpers,
+                 passes::find_vector_accesses(kernel, options.may_alias, wishes))
+      .run();
 }
 
 }  // namespace salvo::codegen::c_family
