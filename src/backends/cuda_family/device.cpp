@@ -204,37 +204,38 @@ void FamilyDevice::launch(runtime::Queue& queue, runtime::Executable& executable
   const bool fits = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2] <=
                     usual.max_threads_per_block();
   FamilyExecutable& code = fits ? usual : for_large_blocks(usual);
-  // What tells the driver that a block follows, not an array of pointers.
-  void* const kPointer = reinterpret_cast<void*>(std::uintptr_t{1});
-  void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});
-  std::size_t bytes = 0;
-  std::array<void*, 5> block{};
-  std::vector<std::uint64_t> words;
-  std::vector<void*> pointers;
-  bool aligned = true;
-  if (code.parameters) {
-    const auto filled = code.parameters->fill(arguments, code.block.data());
-    aligned = filled == ParameterBlock::Filled::aligned;
-    if (filled == ParameterBlock::Filled::refused) {
-      reporter_.fail(
-          Errc::invalid_argument, "launch",
-          fmt::format("the kernel takes {} arguments, not those", code.parameters->arguments()));
-    }
-    bytes = code.block.size();
-    block = {kPointer, code.block.data(), kSize, &bytes, nullptr};
-  } else {
+  if (!code.parameters) {
+    std::vector<std::uint64_t> words;
     for (const runtime::Argument& argument : arguments) {
       words.push_back(argument.buffer ? argument.buffer.address + argument.byte_offset
                                       : argument.bits);
     }
+    std::vector<void*> pointers;
     for (std::uint64_t& word : words) pointers.push_back(&word);
+    return start(queue, code.kernel(), shape, pointers.data(), nullptr);
   }
+  const auto filled = code.parameters->fill(arguments, code.block.data());
+  if (filled == ParameterBlock::Filled::refused) {
+    reporter_.fail(
+        Errc::invalid_argument, "launch",
+        fmt::format("the kernel takes {} arguments, not those", code.parameters->arguments()));
+  }
+  // What tells the driver that a block follows, not an array of pointers.
+  void* const kPointer = reinterpret_cast<void*>(std::uintptr_t{1});
+  void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});
+  std::size_t bytes = code.block.size();
+  std::array<void*, 5> block{kPointer, code.block.data(), kSize, &bytes, nullptr};
+  start(queue, code.kernel(filled == ParameterBlock::Filled::aligned), shape, nullptr,
+        block.data());
+}
+
+void FamilyDevice::start(runtime::Queue& queue, KernelHandle kernel,
+                         const runtime::LaunchShape& shape, void** pointers, void** block) {
   const Current current(reporter_, context_.get());
   reporter_.check(
-      reporter_.api().Launch(
-          code.kernel(aligned), shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
-          shape.block[1], shape.block[2], shape.dynamic_shared_bytes, stream_of(queue),
-          code.parameters ? nullptr : pointers.data(), code.parameters ? block.data() : nullptr),
+      reporter_.api().Launch(kernel, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+                             shape.block[1], shape.block[2], shape.dynamic_shared_bytes,
+                             stream_of(queue), pointers, block),
       "cuLaunchKernel", Errc::launch_failed);
 }
 

@@ -207,6 +207,9 @@ class FamilyDevice : public runtime::DeviceDriver {
                                          Image image) const;
   /// What starts blocks that `code` has too many registers for; `code` if there is nothing else.
   FamilyExecutable& for_large_blocks(FamilyExecutable& code) const;
+  /// Arguments by `pointers`, one for each, or by `block`, in which they are packed.
+  void start(runtime::Queue& queue, KernelHandle kernel, const runtime::LaunchShape& shape,
+             void** pointers, void** block);
   Address allocate_pooled(std::size_t bytes);
   /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
   void reach(FamilyDevice& other);

@@ -32,24 +32,13 @@ ParameterBlock::ParameterBlock(const ir::Kernel& kernel,
 
 ParameterBlock::Filled ParameterBlock::fill(std::span<const runtime::Argument> arguments,
                                             std::byte* block) const noexcept {
-  std::size_t next = 0;
   std::uint64_t misaligned = 0;
-  for (const runtime::Argument& argument : arguments) {
-    const std::size_t first = next;
-    next += argument.repeats;
-    if (next > entries_.size()) return Filled::refused;
-    // Unused slots keep what was there: nothing looks at them.
-    if (argument.repeats > 1 && argument.touch == runtime::Touch::none) continue;
-    for (std::size_t i = first; i < next; ++i) {
-      const Entry& entry = entries_[i];
-      if (entry.scalar_bytes == 4) {  // most are, and a known size is one store
-        std::memcpy(block + entry.offset, &argument.bits, 4);
-        continue;
-      }
-      if (entry.scalar_bytes != 0) {
-        std::memcpy(block + entry.offset, &argument.bits, entry.scalar_bytes);
-        continue;
-      }
+  const auto store = [block, &misaligned](const Entry& entry, const runtime::Argument& argument) {
+    if (entry.scalar_bytes == 4) {  // most are, and a known size is one store
+      std::memcpy(block + entry.offset, &argument.bits, 4);
+    } else if (entry.scalar_bytes != 0) {
+      std::memcpy(block + entry.offset, &argument.bits, entry.scalar_bytes);
+    } else {
       const std::uint64_t address = argument.buffer.address + argument.byte_offset;
       std::memcpy(block + entry.offset, &address, sizeof(address));
       misaligned |= address & entry.misaligned;
@@ -57,8 +46,24 @@ ParameterBlock::Filled ParameterBlock::fill(std::span<const runtime::Argument> a
         std::memcpy(block + entry.length_offset, &argument.length, sizeof(argument.length));
       }
     }
+  };
+  // The bytes stored may be anything, as far as the compiler knows: these are not read again.
+  const Entry* next = entries_.data();
+  const Entry* const end = next + entries_.size();
+  for (const runtime::Argument& argument : arguments) {
+    if (argument.repeats > end - next) return Filled::refused;
+    if (argument.repeats == 1) {
+      store(*next++, argument);
+      continue;
+    }
+    const Entry* const last = next + argument.repeats;
+    // Unused slots keep what was there: nothing looks at them.
+    if (argument.touch != runtime::Touch::none) {
+      for (const Entry* one = next; one != last; ++one) store(*one, argument);
+    }
+    next = last;
   }
-  if (next != entries_.size()) return Filled::refused;
+  if (next != end) return Filled::refused;
   return misaligned == 0 ? Filled::aligned : Filled::unaligned;
 }
 

@@ -13,6 +13,7 @@
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
+#include "passes/counters.hpp"
 #include "passes/vector_access.hpp"
 #include "salvo/error.hpp"
 
@@ -468,18 +469,21 @@ class Printer {
     const Node& step = kernel_.node(node.operands[2]);
     const Scalar type = kernel_.node(node.operands[0]).type;
     const bool down = node.literal == 1;
-    const bool strides = dialect_.counts_rounds() && type == Scalar::I32 &&
-                         step.op == Op::Constant && step.literal > 1 && step.literal <= 0x7fffffff;
+    const bool may_wrap = passes::counter_may_wrap(kernel_, node);
+    const bool strides = dialect_.counts_rounds() && may_wrap && type == Scalar::I32 &&
+                         step.op == Op::Constant && step.literal > 0 && step.literal <= 0x7fffffff;
     if (strides && !leaves_early(kernel_, node.blocks[0])) return rounds(id, node, step.literal);
     const std::string i = names_.fresh("i");
     values_[id] = i;
-    std::string next = (down ? "--" : "++") + i;
-    // One step short of the limit the counter cannot wrap; by more than one it can.
-    if (step.op != Op::Constant || step.literal != 1) {
+    const std::string_view sign = down ? "-" : "+";
+    std::string next = fmt::format("{0} {1}= {2}", i, sign, value(node.operands[2]));
+    if (may_wrap) {
       const std::string_view wide =
           dialect_.type(ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32);
-      next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide,
-                         down ? "-" : "+", value(node.operands[2]));
+      next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide, sign,
+                         value(node.operands[2]));
+    } else if (step.literal == 1) {
+      next = fmt::format("{0}{0}{1}", sign, i);
     }
     // What takes for granted that the counter does not wrap is the unrolling of the assembler.
     loop_hint(strides && node.unroll == 0 ? 1 : node.unroll);
