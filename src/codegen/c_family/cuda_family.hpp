@@ -228,7 +228,7 @@ class CudaFamily : public Dialect {
                                                      : fmt::format("#pragma unroll {}", unroll);
   }
 
-  bool counts_rounds() const override { return true; }
+  Counted counted_loops() const override { return Counted::constant_strides; }
 
   std::string_view function_qualifiers() const override {
     return "static __device__ __forceinline__";

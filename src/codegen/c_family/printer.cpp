@@ -331,6 +331,7 @@ class Printer {
       case Op::Switch:
         return switch_(node);
       case Op::Break:
+        if (!left_.back().empty()) line(fmt::format("{} = true;", left_.back()));
         return line("break;");
       case Op::Continue:
         return line("continue;");
@@ -398,16 +399,23 @@ class Printer {
     close();
   }
 
+  bool counts_rounds(const Node& node) const {
+    switch (dialect_.counted_loops()) {
+      case Dialect::Counted::none:
+        return false;
+      case Dialect::Counted::constant_strides:
+        return node.literal == 0 && kernel_.node(node.operands[0]).type == Scalar::I32 &&
+               passes::constant_step(kernel_, node) && !leaves_early(kernel_, node.blocks[0]);
+      default:
+        return true;
+    }
+  }
+
   void for_(ValueId id, const Node& node) {
-    const Node& step = kernel_.node(node.operands[2]);
     const Scalar type = kernel_.node(node.operands[0]).type;
     const bool down = node.literal == 1;
     const bool may_wrap = passes::counter_may_wrap(kernel_, node);
-    if (dialect_.counts_rounds() && may_wrap && !down && type == Scalar::I32 &&
-        step.op == Op::Constant && step.literal > 0 && step.literal <= 0x7fffffff &&
-        !leaves_early(kernel_, node.blocks[0])) {
-      return rounds(id, node, step.literal);
-    }
+    if (may_wrap && counts_rounds(node)) return rounds(id, node);
     const std::string i = names_.fresh("i");
     values_[id] = i;
     const std::string_view sign = down ? "-" : "+";
@@ -417,38 +425,58 @@ class Printer {
           dialect_.type(ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32);
       next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide, sign,
                          value(node.operands[2]));
-    } else if (step.literal == 1) {
+    } else if (passes::constant_step(kernel_, node) == 1) {
       next = fmt::format("{0}{0}{1}", sign, i);
     }
     loop_hint(node);
     open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
                      value(node.operands[0]), i, down ? ">" : "<", value(node.operands[1]), next));
+    left_.emplace_back();
     body_of(id, node);
+    left_.pop_back();
     close();
   }
 
   /// A For whose rounds are counted beforehand, so that the compiler can unroll it. The counter
-  /// stays below the limit in all of them; where the step after the last one wraps, the loop around
-  /// goes on from there.
-  void rounds(ValueId id, const Node& node, std::uint64_t step) {
+  /// stays short of the limit in all of them; where the step after the last one wraps, the loop
+  /// around goes on from there.
+  void rounds(ValueId id, const Node& node) {
+    const Scalar type = kernel_.node(node.operands[0]).type;
+    const bool down = node.literal == 1;
+    const Scalar unsigned_type = ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32;
     const std::string first = names_.fresh("first");
     const std::string count = names_.fresh("rounds");
     const std::string round = names_.fresh("round");
+    const std::string left = leaves_early(kernel_, node.blocks[0]) ? names_.fresh("left") : "";
     const std::string limit = value(node.operands[1]);
-    const std::string_view counter = dialect_.type(Scalar::I32);
-    const std::string_view wide = dialect_.type(Scalar::U32);
+    const std::string_view counter = dialect_.type(type);
+    const std::string_view wide = dialect_.type(unsigned_type);
+    const std::string one = dialect_.constant(unsigned_type, 1);
+    const std::string step = fmt::format("({}){}", wide, value(node.operands[2]));
+    const auto after = [&](const std::string& number) {
+      return fmt::format("({})(({}){} {} {} * {})", counter, wide, first, down ? "-" : "+", number,
+                         step);
+    };
     values_[id] = names_.fresh("i");
-    open(fmt::format("for ({} {} = {}; {} < {};)", counter, first, value(node.operands[0]), first,
-                     limit));
-    line(fmt::format("const {0} {1} = (({0}){2} - ({0}){3} - 1u) / {4}u + 1u;", wide, count, limit,
-                     first, step));
+    if (!left.empty()) line(fmt::format("bool {} = false;", left));
+    open(fmt::format("for ({} {} = {}; {} {} {}{};)", counter, first, value(node.operands[0]),
+                     first, down ? ">" : "<", limit, left.empty() ? "" : " && !" + left));
+    const std::string distance =
+        fmt::format("({0}){1} - ({0}){2}", wide, down ? first : limit, down ? limit : first);
+    std::string rounds = fmt::format("({} - {}) / {} + {}", distance, one, step, one);
+    // A step that leads away from the limit is taken once; then the counter is looked at again.
+    if (!passes::constant_step(kernel_, node)) {
+      rounds = fmt::format("{} > 0 ? {} : {}", value(node.operands[2]), rounds, one);
+    }
+    line(fmt::format("const {} {} = {};", wide, count, rounds));
     loop_hint(node);
     open(fmt::format("for ({} {} = 0; {} < {}; ++{})", wide, round, round, count, round));
-    line(fmt::format("const {} {} = ({})(({}){} + {} * {}u);", counter, values_[id], counter, wide,
-                     first, round, step));
+    line(fmt::format("const {} {} = {};", counter, values_[id], after(round)));
+    left_.push_back(left);
     body_of(id, node);
+    left_.pop_back();
     close();
-    line(fmt::format("{} = ({})(({}){} + {} * {}u);", first, counter, wide, first, count, step));
+    line(fmt::format("{} = {};", first, after(count)));
     close();
   }
 
@@ -465,7 +493,9 @@ class Printer {
     open("while (true)");
     block(node.blocks[0]);
     line(fmt::format("if (!{}) break;", value(node.operands[0])));
+    left_.emplace_back();
     block(node.blocks[1]);
+    left_.pop_back();
     close();
   }
 
@@ -495,6 +525,7 @@ class Printer {
   std::map<std::pair<Op, std::uint8_t>, std::string> positions_;
   std::map<std::uint32_t, std::string> variables_;
   std::vector<std::string> values_;  // by node: its name once printed
+  std::vector<std::string> left_;    // of loops: what a break sets; empty for nothing
 };
 
 }  // namespace
