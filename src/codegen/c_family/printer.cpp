@@ -452,7 +452,9 @@ class Printer {
     const std::string_view counter = dialect_.type(type);
     const std::string_view wide = dialect_.type(unsigned_type);
     const std::string one = dialect_.constant(unsigned_type, 1);
-    const std::string step = fmt::format("({}){}", wide, value(node.operands[2]));
+    const auto known = passes::constant_step(kernel_, node);
+    const std::string step = known ? dialect_.constant(unsigned_type, *known)
+                                   : fmt::format("({}){}", wide, value(node.operands[2]));
     const auto after = [&](const std::string& number) {
       return fmt::format("({})(({}){} {} {} * {})", counter, wide, first, down ? "-" : "+", number,
                          step);
@@ -465,7 +467,7 @@ class Printer {
         fmt::format("({0}){1} - ({0}){2}", wide, down ? first : limit, down ? limit : first);
     std::string rounds = fmt::format("({} - {}) / {} + {}", distance, one, step, one);
     // A step that leads away from the limit is taken once; then the counter is looked at again.
-    if (!passes::constant_step(kernel_, node)) {
+    if (!known) {
       rounds = fmt::format("{} > 0 ? {} : {}", value(node.operands[2]), rounds, one);
     }
     line(fmt::format("const {} {} = {};", wide, count, rounds));
