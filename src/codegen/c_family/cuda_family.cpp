@@ -3,11 +3,20 @@
 #include "codegen/c_family/cuda_family.hpp"
 
 #include "codegen/c_family/cuda_dialect.hpp"
+#include "codegen/c_family/cuda_matrices.hpp"
 
 namespace salvo::codegen::c_family {
+namespace {
+
+class CudaDialect final : public CudaFamily {
+ public:
+  const MatrixWords* matrices() const override { return &cuda_matrix_words(); }
+};
+
+}  // namespace
 
 const Dialect& cuda_dialect() {
-  static const CudaFamily dialect;
+  static const CudaDialect dialect;
   return dialect;
 }
 

@@ -137,6 +137,19 @@ void MemoryAccess::store(const Place& place, const std::string& value) {
   }
 }
 
+std::string MemoryAccess::pair_of_halves(Scalar type, const std::string& value) {
+  std::string both = to_.fresh(Bank::b32);
+  if (type == Scalar::F16) {
+    const std::string half = to_.fresh(Bank::b16);
+    to_.put("cvt.rn.f16.f32 {}, {}", half, value);
+    to_.put("mov.b32 {}, {{{}, {}}}", both, half, half);
+  } else {
+    const std::string half = bf16_bits(value);
+    to_.put("mad.lo.u32 {}, {}, 0x10000, {}", both, half, half);
+  }
+  return both;
+}
+
 std::string MemoryAccess::atomic(Op op, const Place& place, std::span<const std::string> operands) {
   std::string values;
   for (const std::string& operand : operands) {

@@ -26,6 +26,8 @@ class MemoryAccess {
   void store(const Place& place, const std::string& value);
   /// `operands`: value, or expected and desired. The old value.
   std::string atomic(ir::Op op, const Place& place, std::span<const std::string> operands);
+  /// 32 bits with an f32 value, rounded to F16 or BF16, in both halves.
+  std::string pair_of_halves(ir::Scalar type, const std::string& value);
 
  private:
   std::string bf16_bits(const std::string& value);
