@@ -1,8 +1,8 @@
 // Native next to PoCL and to C++ with OpenMP: small launches, large ones, barriers, first uses.
 // SPDX-License-Identifier: MIT
 //
-// salvo_bench_native [small|large|barriers|first|all [kernel]]. In a row all ways are measured in
-// one process, turn by turn; results are compared beforehand.
+// salvo_bench_native [small|large|barriers|first|all [kernel or "" [rounds]]]. In a row all ways
+// are measured in one process, turn by turn; results are compared beforehand.
 #include <unistd.h>
 
 #include <algorithm>
@@ -154,11 +154,14 @@ void warm(const std::string& name, std::vector<Way>& ways) {
   compare(name, ways);
 }
 
+std::string_view only_kernel;  // empty: all
+int rounds = 31;               // of large launches; small ones and first uses have more and less
+
 // A launch of 256 elements.
 
 void measure_small(const Devices& on) {
   constexpr int kCount = 256;
-  constexpr int kRounds = 301;
+  const int turns = 10 * rounds;
   constexpr int kRepeats = 200;
   const Arrays<float, 2> start{numbers(kCount), numbers(kCount)};
   std::vector<Way> ways =
@@ -175,28 +178,24 @@ void measure_small(const Devices& on) {
                     device.synchronize();
                   },
                   {}});
-  std::vector<double> times = interleaved(std::span(ways).first(3), kRounds, kRepeats);
-  times.push_back(interleaved(std::span(ways).last(1), kRounds / 10, 1).front() / kRepeats);
+  std::vector<double> times = interleaved(std::span(ways).first(3), turns, kRepeats);
+  times.push_back(interleaved(std::span(ways).last(1), rounds, 1).front() / kRepeats);
   fmt::print(
       "\nA warm launch of {} elements, ns: median of {} rounds of {}\n\n"
       "| a function call | Native | above the call | PoCL, waited for | of Native | "
       "PoCL, in a row | of Native |\n|---|---|---|---|---|---|---|\n"
       "| {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.1f}× | {:.0f} | {:.1f}× |\n",
-      kCount, kRounds, kRepeats, times[2] * 1e9, times[0] * 1e9, (times[0] - times[2]) * 1e9,
+      kCount, turns, kRepeats, times[2] * 1e9, times[0] * 1e9, (times[0] - times[2]) * 1e9,
       times[1] * 1e9, times[1] / times[0], times[3] * 1e9, times[3] / times[0]);
 }
 
 // Large launches.
 
-constexpr int kLargeRounds = 31;
-
-std::string_view only_kernel;  // empty: all
-
 void print_large(const std::string& name, const std::function<std::vector<Way>()>& make) {
   if (!only_kernel.empty() && name != only_kernel) return;
   std::vector<Way> ways = make();
   warm(name, ways);
-  const std::vector<double> times = interleaved(ways, kLargeRounds, 1);
+  const std::vector<double> times = interleaved(ways, rounds, 1);
   fmt::print("| {} | {:.2f} | {:.2f} | {:.2f}× |", name, times[0] * 1e3, times[1] * 1e3,
              times[1] / times[0]);
   if (times.size() > 2) fmt::print(" {:.2f} | {:.2f}× |", times[2] * 1e3, times[2] / times[0]);
@@ -209,7 +208,7 @@ void measure_large(const Devices& on) {
       "\nLarge launches, ms: median of {} rounds\n\n"
       "| kernel | Native | PoCL | of PoCL's speed | by hand | of its speed |\n"
       "|---|---|---|---|---|---|\n",
-      kLargeRounds);
+      rounds);
   constexpr int kLong = 1 << 24;
   const std::vector<float> a = numbers(kLong);
   print_large("saxpy", [&] {
@@ -255,7 +254,7 @@ void measure_barriers(const Devices& on) {
   fmt::print(
       "\nKernels with barriers, ms: median of {} rounds\n\n"
       "| kernel | Native | PoCL | of PoCL's speed |\n|---|---|---|---|\n",
-      kLargeRounds);
+      rounds);
   constexpr int kLong = 1 << 23;
   constexpr int kBlocks = kLong / 256;
   const std::vector<float> a = numbers(kLong);
@@ -324,7 +323,7 @@ double processor_ms() {
 }
 
 void measure_first_uses() {
-  constexpr int kRounds = 9;
+  const int turns = std::max(3, rounds / 3);
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("salvo-native-{}", getpid());
   salvo::RuntimeOptions options;
@@ -335,7 +334,7 @@ void measure_first_uses() {
       "\nFirst use of a kernel in a running program, ms: median of {} rounds\n\n"
       "| kernel | without a cache | its processor time | with one | its processor time |\n"
       "|---|---|---|---|---|\n",
-      kRounds);
+      turns);
   std::vector<std::vector<double>> of_kernels(4);
   for (const FirstUse& use : first_uses(device)) {
     std::vector<std::vector<double>> times(4);
@@ -345,7 +344,7 @@ void measure_first_uses() {
       times[first].push_back(seconds_of(use.run) * 1e3);
       times[first + 1].push_back(processor_ms() - before);
     };
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < turns; ++round) {
       runtime.clear_disk_cache();
       measure(0);
       measure(2);
@@ -376,6 +375,7 @@ salvo::Device only(std::string_view backend, std::string_view what) {
 int main(int argc, char** argv) {
   const std::string_view part = argc > 1 ? argv[1] : "all";
   if (argc > 2) only_kernel = argv[2];
+  if (argc > 3) rounds = std::max(1, std::atoi(argv[3]));
   const auto wanted = [&](std::string_view name) { return part == "all" || part == name; };
   try {
     if (!wanted("small") && !wanted("large") && !wanted("barriers") && !wanted("first")) {

@@ -208,7 +208,7 @@ LaunchWindow::Outcome LaunchWindow::place(const Candidate& candidate,
 void LaunchWindow::make_room(runtime::DeviceState& device) {
   Failures failures;
   {
-    const std::lock_guard issue(device.issue_lock());
+    const runtime::DeviceState::Turn turn(device);
     issue_oldest(device, 1, failures);
   }
   throw_first(std::move(failures));
@@ -233,7 +233,7 @@ void LaunchWindow::hold(const Call& call) {
         call.device.float_probe();
         break;
       case Outcome::too_late:
-        run_now(call);
+        run_now(call, are_ready(call.arguments, call.device));
         return;
     }
   }

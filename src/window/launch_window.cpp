@@ -155,32 +155,10 @@ void LaunchWindow::upload(runtime::DeviceState& device,
   }
 }
 
-void LaunchWindow::run_now(const Call& call) {
-  issue_all();  // W7
-  run_with(call.device, call.arguments, [&] {
-    HeldLaunch& launch = call.window.immediate;
-    try {
-      capture(call, launch);
-      if (call.stream) {
-        for (const Access& access : launch.accesses) call.stream->use(*access.copy, access.writes);
-      }
-      launch_single(call.device, launch, call.stream);
-    } catch (...) {
-      launch.reset();
-      throw;
-    }
-    Counters::raise(counters_.issued);
-    for (const Access& access : launch.accesses) {
-      if (access.writes) access.storage->mark_device_newer();
-    }
-    launch.reset();
-  });
-}
-
 void LaunchWindow::clear_fused_cache() {
   forget_repetitions();
   for (const auto& device : core_.devices()) {
-    const std::lock_guard issue(device->issue_lock());
+    const runtime::DeviceState::Turn turn(*device);
     window_of(*device).plans.clear();
   }
   fused_cache_.clear();
@@ -191,7 +169,7 @@ void LaunchWindow::clear_launch_cache() {
   forget_repetitions();
   Failures failures;
   for (const auto& device : core_.devices()) {
-    const std::lock_guard issue(device->issue_lock());
+    const runtime::DeviceState::Turn turn(*device);
     try {
       device->finish(device->driver().queue());
     } catch (...) {

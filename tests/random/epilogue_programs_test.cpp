@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fake/fake_backend.hpp"
+#include "fake/held_native.hpp"
 #include "random/random_support.hpp"
 #include "salvo/salvo.hpp"
 
@@ -385,8 +386,14 @@ TEST(RandomEpilogues, RecordingDevice) {
   compare(runtime, runtime.devices().front(), programs(300), 0);
 }
 
+TEST(RandomEpilogues, NativeIfItWereHeld) {
+  Runtime runtime(on_held_native(own_environment()));
+  if (runtime.devices().empty()) GTEST_SKIP() << "no LLVM here";
+  compare(runtime, runtime.devices().front(), programs(8), 2);
+}
+
 TEST(RandomEpilogues, EveryDeviceThatCompiles) {
-  Runtime runtime(own_environment());
+  Runtime runtime(environment_of_devices());
   int tried = 0;
   for (const Device& device : runtime.devices()) {
     if (!runtime.window().defers(device.backend())) continue;

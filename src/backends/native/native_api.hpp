@@ -40,7 +40,7 @@ using LlvmErrorReporter = void (*)(void* context, LlvmError*);
 using LlvmLayerCreator = LlvmObjectLayer* (*)(void* context, LlvmSession*, const char* triple);
 
 // Values of LLVM's enumerations.
-inline constexpr int kOptimizeDefault = 2;       // LLVMCodeGenLevelDefault
+inline constexpr int kOptimizeLess = 1;          // LLVMCodeGenLevelLess
 inline constexpr int kRelocationPic = 2;         // LLVMRelocPIC
 inline constexpr int kCodeModelJit = 1;          // LLVMCodeModelJITDefault
 inline constexpr int kObjectFile = 1;            // LLVMObjectFile
@@ -68,6 +68,7 @@ inline constexpr int kReturnVerifierStatus = 2;  // LLVMReturnStatusAction
   X(CreateTargetMachine,                                                                           \
     LlvmMachine* (*)(LlvmTarget*, const char*, const char*, const char*, int, int, int))           \
   X(DisposeTargetMachine, void (*)(LlvmMachine*))                                                  \
+  X(GetTargetMachineTriple, char* (*)(LlvmMachine*))                                               \
   X(CreateTargetDataLayout, LlvmDataLayout* (*)(LlvmMachine*))                                     \
   X(DisposeTargetData, void (*)(LlvmDataLayout*))                                                  \
   X(TargetMachineEmitToMemoryBuffer,                                                               \

@@ -11,6 +11,11 @@ namespace {
 class CudaDialect final : public CudaFamily {
  public:
   const MatrixWords* matrices() const override { return &cuda_matrix_words(); }
+  std::string read(const Place& place) const override {
+    // A pointer in a table cannot be said to be restrict: what it points to is read by the path for
+    // what nothing writes, and may be read ahead of stores.
+    return place.constant ? fmt::format("__ldg(&{})", place.lvalue) : place.lvalue;
+  }
 };
 
 }  // namespace
