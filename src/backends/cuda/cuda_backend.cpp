@@ -105,6 +105,11 @@ class CDevice final : public FamilyDevice {
   static DeviceFacts with_limits(DeviceFacts facts, const Nvrtc& nvrtc) {
     if (nvrtc.version() < 12010)
       facts.properties.parameter_bytes = cuda_family::kSmallParameterBytes;
+    if (nvrtc.arch_for(facts.capability) < 80) {
+      std::erase_if(facts.properties.cooperative_matrices, [](const CooperativeMatrixShape& shape) {
+        return shape.inputs == ir::Scalar::BF16;
+      });
+    }
     return facts;
   }
 
