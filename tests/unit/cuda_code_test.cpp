@@ -116,7 +116,7 @@ TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
   };
   EXPECT_THAT(loop(256, false), HasSubstr("/ 256u + 1u;"));
   EXPECT_THAT(loop(1, false), HasSubstr("++i)"));
-  EXPECT_THAT(loop(256, false, true), HasSubstr("(int)((unsigned int)first - round * 256u);"));
+  EXPECT_THAT(loop(256, false, true), HasSubstr("const int i = (int)((unsigned int)first - round_ * 256u);"));
   EXPECT_THAT(loop(1, false, true), HasSubstr("--i)"));
   // One that is left early is kept from the assembler's unrolling instead.
   EXPECT_THAT(loop(256, true), testing::Not(HasSubstr("/ 256u")));
