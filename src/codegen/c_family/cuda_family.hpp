@@ -235,8 +235,6 @@ class CudaFamily : public Dialect {
                                                      : fmt::format("#pragma unroll {}", unroll);
   }
 
-  bool counts_rounds() const override { return true; }
-
   std::string_view function_qualifiers() const override {
     return "static __device__ __forceinline__";
   }

@@ -105,9 +105,6 @@ class Dialect {
   virtual std::string fence(bool device_scope) const = 0;
   /// A line before a loop; empty for none.
   virtual std::string loop_hint(std::uint32_t unroll) const = 0;
-  /// Whether a loop that steps by more than one is printed with its rounds counted beforehand, for
-  /// compilers that do not unroll a loop whose counter may wrap.
-  virtual bool counts_rounds() const { return false; }
 
   // The file.
   virtual std::string_view function_qualifiers() const = 0;  // of helpers: "static inline"
