@@ -196,8 +196,10 @@ class Device {
   /// Registers what can free device memory that Salvo does not know of, such as another library's
   /// cache. It is called, with the device idle, when a kernel is about to run that spills more
   /// registers than any before, and whenever that grows again: drivers then allocate scratch memory
-  /// that may not fit beside caches. It must not throw or call Salvo, and is kept as long as the
-  /// device. Thread-safe.
+  /// that may not fit beside caches. No lock of Salvo's is held: it may allocate and free vectors,
+  /// and other threads go on, but wait for it where they launch. It launches and observes nothing:
+  /// a launch that is not held throws Errc::invalid_argument. What it throws fails the launch that
+  /// it was called for. It is kept as long as the device. Thread-safe.
   void on_scratch_drain(std::function<void()> reclaim) const;
 
   const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }

@@ -190,8 +190,8 @@ void copy_to_host(const VectorView<T>& from, std::size_t first,
                   std::type_identity_t<std::span<T>> to) {
   detail::copy_to_host(detail::byte_range(from, first, to.size()), to.data());
 }
-/// Copies where the data is: within a device if it is there, else through the host. The ranges may
-/// overlap.
+/// Copies where the data is: within a device, or straight to another that has a copy of `to`, where
+/// the two have a way; else through the host. The ranges may overlap.
 template <class T>
 void copy(const VectorView<T>& from, std::size_t from_first, const VectorView<T>& to,
           std::size_t to_first, std::size_t count) {

@@ -162,8 +162,9 @@ void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
   if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
+  if (device.is_reclaiming()) return;  // this thread is issuing
   const runtime::TraceScope traced(device.trace(), "issue", "", device.id());
-  const std::lock_guard issue(device.issue_lock());
+  const runtime::DeviceState::Turn turn(device);
   issue_oldest(device, kAll, failures);
 }
 
@@ -234,7 +235,7 @@ void LaunchWindow::exit() noexcept {
   Failures failures;
   for (const auto& device : core_.devices()) {
     try {
-      const std::lock_guard issue(device->issue_lock());
+      const runtime::DeviceState::Turn turn(*device);
       window_of(*device).closed = true;
       device->finish_all();
     } catch (...) {

@@ -158,7 +158,7 @@ void LaunchWindow::upload(runtime::DeviceState& device,
 void LaunchWindow::clear_fused_cache() {
   forget_repetitions();
   for (const auto& device : core_.devices()) {
-    const std::lock_guard issue(device->issue_lock());
+    const runtime::DeviceState::Turn turn(*device);
     window_of(*device).plans.clear();
   }
   fused_cache_.clear();
@@ -169,7 +169,7 @@ void LaunchWindow::clear_launch_cache() {
   forget_repetitions();
   Failures failures;
   for (const auto& device : core_.devices()) {
-    const std::lock_guard issue(device->issue_lock());
+    const runtime::DeviceState::Turn turn(*device);
     try {
       device->finish(device->driver().queue());
     } catch (...) {

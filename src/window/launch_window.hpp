@@ -223,7 +223,8 @@ class LaunchWindow final : public runtime::HeldWork {
   void run_now(const Call& call, bool ready);
   /// The rest is done with the issue lock held. False if an argument is not ready.
   static bool bind(const Call& call, Immediate& launch);
-  void start(const Call& call, Immediate& launch);
+  static void start(const Call& call, Immediate& launch, runtime::Executable& executable);
+  static std::uint32_t& scratch_mark_of(const Call& call);
 
   // Holding (hold.cpp).
   enum class Outcome : std::uint8_t { done, make_room, begin_anew, upload, probe, too_late };
@@ -293,7 +294,7 @@ class LaunchWindow final : public runtime::HeldWork {
                 Work&& work) {
     for (;;) {
       if (!are_ready(arguments, device)) bring_to_device(device, arguments);
-      const std::lock_guard issue(device.issue_lock());
+      const runtime::DeviceState::Turn turn(device);
       try {
         // Another thread may have moved a vector away, or written it on the host, meanwhile.
         if (!are_ready(arguments, device) && !try_upload(device, arguments)) continue;

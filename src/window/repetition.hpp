@@ -79,9 +79,7 @@ class Repetition {
   /// Whether a window that goes on as it began is ended there and begins again: groups of it were
   /// issued to make room, or it is so long that merging across its end is worth less than holding
   /// the rest without analysis.
-  bool rolls() const noexcept {
-    return steps_.back().issued_before > 0 || steps_.size() >= kLong;
-  }
+  bool rolls() const noexcept { return steps_.back().issued_before > 0 || steps_.size() >= kLong; }
   std::size_t launches() const noexcept { return steps_.size(); }
   bool is_complete() const noexcept { return next_ == steps_.size(); }
   const Step& step() const noexcept { return steps_[next_]; }

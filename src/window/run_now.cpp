@@ -45,10 +45,13 @@ bool LaunchWindow::bind(const Call& call, Immediate& launch) {
   return true;
 }
 
-void LaunchWindow::start(const Call& call, Immediate& launch) {
+std::uint32_t& LaunchWindow::scratch_mark_of(const Call& call) {
+  return call.stream ? call.stream->scratch_mark() : call.device.scratch_mark();
+}
+
+void LaunchWindow::start(const Call& call, Immediate& launch, runtime::Executable& executable) {
   runtime::DeviceState& device = call.device;
   if (call.window.closed) throw Error(Errc::no_device, "the program is exiting");
-  runtime::Executable& executable = executable_of(device, call.prepared, launch.may_alias);
   if (call.stream) {
     for (const Immediate::BoundSpan& span : launch.spans) {
       call.stream->use(*span.copy, span.writes);
@@ -59,8 +62,7 @@ void LaunchWindow::start(const Call& call, Immediate& launch) {
   runtime::Queue& queue = call.stream ? call.stream->queue() : device.driver().queue();
   runtime::LaunchShape shape = call.shape;
   shape.ticket = device.launches().next_ticket();
-  device.launch(queue, call.stream ? call.stream->scratch_mark() : device.scratch_mark(),
-                executable, shape, launch.arguments);
+  device.launch(queue, scratch_mark_of(call), executable, shape, launch.arguments);
   const std::uint64_t ticket = device.launches().add(queue, call.kernel.name, call.dims.where());
   for (const Immediate::BoundSpan& span : launch.spans) {
     if (!span.writes) continue;
@@ -73,14 +75,17 @@ void LaunchWindow::run_now(const Call& call, bool ready) {
   issue_all();  // W7
   for (;; ready = false) {
     if (!ready) bring_to_device(call.device, call.arguments);
-    const std::lock_guard issue(call.device.issue_lock());
+    const runtime::DeviceState::Turn turn(call.device);
     Immediate& launch = call.window.immediate;
     try {
       // Another thread may have moved a vector away, or written it on the host, meanwhile.
       if (!bind(call, launch) && !(try_upload(call.device, call.arguments) && bind(call, launch))) {
         continue;
       }
-      start(call, launch);
+      runtime::Executable& executable = executable_of(call.device, call.prepared, launch.may_alias);
+      // What was bound may have moved meanwhile.
+      if (call.device.make_scratch(scratch_mark_of(call), executable)) continue;
+      start(call, launch, executable);
     } catch (...) {
       throw CallFailed{current_failure()};
     }

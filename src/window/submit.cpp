@@ -120,7 +120,7 @@ std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepar
   try {
     if (usual == 0) {
       // Held so that nobody drops the compiled kernel meanwhile.
-      const std::lock_guard issue(device.issue_lock());
+      const runtime::DeviceState::Turn turn(device);
       usual = device.driver().preferred_block(&device.executable(
           *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
           &prepared.programs[0]));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fake/fake_backend.hpp"
+#include "fake/held_native.hpp"
 #include "random/random_support.hpp"
 #include "salvo/salvo.hpp"
 
@@ -383,6 +384,12 @@ TEST(RandomEpilogues, RecordingDevice) {
   options.backends.push_back(make_fake_backend(std::make_shared<FakeControl>()));
   Runtime runtime(std::move(options));
   compare(runtime, runtime.devices().front(), programs(300), 0);
+}
+
+TEST(RandomEpilogues, NativeIfItWereHeld) {
+  Runtime runtime(on_held_native(own_environment()));
+  if (runtime.devices().empty()) GTEST_SKIP() << "no LLVM here";
+  compare(runtime, runtime.devices().front(), programs(8), 2);
 }
 
 TEST(RandomEpilogues, EveryDeviceThatCompiles) {

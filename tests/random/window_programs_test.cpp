@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fake/fake_backend.hpp"
+#include "fake/held_native.hpp"
 #include "random/random_support.hpp"
 
 namespace salvo::tests {
@@ -122,17 +123,29 @@ void compare_on_devices_that_compile(Generator generate, Counted counted) {
   if (tried == 0) GTEST_SKIP() << "no device here compiles kernels";
 }
 
+void compare_on_held_native(Generator generate, Counted counted) {
+  Runtime runtime(on_held_native(own_environment()));
+  if (runtime.devices().empty()) GTEST_SKIP() << "no LLVM here";
+  compare(runtime, runtime.devices(), programs(8), 4, generate, counted);
+}
+
 TEST(RandomWindows, RecordingDevices) {
   compare_on_recording_devices(random_window_program, &Comparison::merged);
 }
 TEST(RandomWindows, EveryDeviceThatCompiles) {
   compare_on_devices_that_compile(random_window_program, &Comparison::merged);
 }
+TEST(RandomWindows, NativeIfItWereHeld) {
+  compare_on_held_native(random_window_program, &Comparison::merged);
+}
 TEST(RandomWindows, RepeatedOnRecordingDevices) {
   compare_on_recording_devices(repeating_window_program, &Comparison::repeated);
 }
 TEST(RandomWindows, RepeatedOnEveryDeviceThatCompiles) {
   compare_on_devices_that_compile(repeating_window_program, &Comparison::repeated);
+}
+TEST(RandomWindows, RepeatedOnNativeIfItWereHeld) {
+  compare_on_held_native(repeating_window_program, &Comparison::repeated);
 }
 
 }  // namespace

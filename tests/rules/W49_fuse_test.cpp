@@ -61,6 +61,8 @@ class W49Fuse : public OnEachSubject {
   const Vector<float> x{std::span<const float>(telling_values(kCount))};
 };
 SALVO_ON_SUBJECTS(W49Fuse, "Interpreter:0");
+INSTANTIATE_TEST_SUITE_P(OnNative, W49Fuse, ::testing::ValuesIn(devices_of("Native")),
+                         subject_label);
 
 template <class T>
 Vector<T> zeros(int count = kCount) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "salvo/salvo.hpp"
@@ -21,6 +22,13 @@ inline std::vector<std::string> deferred_devices() {
   for (const Device& device : Device::all()) {
     if (window::defers(device.backend())) ids.push_back(device.id());
   }
+  return ids;
+}
+
+/// Ids of a backend's devices; none where it is not available.
+inline std::vector<std::string> devices_of(std::string_view backend) {
+  std::vector<std::string> ids;
+  for (const Device& device : Device::by_backend(backend)) ids.push_back(device.id());
   return ids;
 }
 

@@ -18,6 +18,7 @@ using ir::Op;
 using ir::Scalar;
 using ir::ValueId;
 using test::Shapes;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -156,6 +157,23 @@ TEST(LlvmText, NeighbouringThreadsTouchMemoryAsVectors) {
   EXPECT_THAT(text, HasSubstr("load <8 x float>"));
   EXPECT_THAT(text, HasSubstr("store <8 x float>"));
   EXPECT_THAT(text, Not(HasSubstr("gather")));
+}
+
+TEST(LlvmText, SharedMemoryIsOnTheStackOfTheBlock) {
+  const auto text_with = [](std::uint32_t elements) {
+    Shapes k("tile");
+    const auto y = k.span_parameter("y", Element::scalar(Scalar::F32), false);
+    const auto tile = k.shared_array("tile", Element::scalar(Scalar::F32), elements);
+    const ValueId t = k.position(Op::ThreadIdx, 0);
+    k.store(tile, t, k.load(y, t));
+    k.statement(Op::Barrier);
+    k.store(y, t, k.load(tile, t));
+    return text_of(k.finish());
+  };
+  EXPECT_THAT(text_with(256), HasSubstr("alloca [1024 x i8], align 64"));
+  const std::string dynamic = text_with(0);
+  EXPECT_THAT(dynamic, ContainsRegex("alloca i8, i32 %[a-z0-9]+, align 64"));
+  EXPECT_EQ(scratch_bytes(dynamic), 0U) << "nothing of a thread lives across the barrier";
 }
 
 TEST(LlvmText, PointersAreTypedForOldVersionsOnly) {

@@ -65,7 +65,7 @@ TEST(CudaParameters, EachIsAlignedToItsSize) {
   std::vector<std::byte> block(40);
   const std::vector<runtime::Argument> arguments{scalar(1), span_at(4096, 8, 77), scalar(0x3c00),
                                                  scalar(0xfffffffe), span_at(8192, 0, 5)};
-  EXPECT_TRUE(parameters.fill(arguments, block.data()));
+  EXPECT_EQ(parameters.fill(arguments, block.data()), ParameterBlock::Filled::aligned);
   EXPECT_EQ(at<std::uint8_t>(block, 0), 1);
   EXPECT_EQ(at<std::uint64_t>(block, 8), 4104U);
   EXPECT_EQ(at<std::uint64_t>(block, 16), 77U);
@@ -82,7 +82,7 @@ TEST(CudaParameters, TablesAreArrays) {
   std::vector<std::byte> block(parameters.bytes());
   const std::vector<runtime::Argument> arguments{
       span_at(100, 0, 1), span_at(200, 0, 1), span_at(300, 0, 1), scalar(7), scalar(8), scalar(9)};
-  EXPECT_TRUE(parameters.fill(arguments, block.data()));
+  EXPECT_EQ(parameters.fill(arguments, block.data()), ParameterBlock::Filled::aligned);
   EXPECT_EQ(at<std::uint64_t>(block, 16), 300U);
   EXPECT_EQ(at<std::uint32_t>(block, 24), 7U);
   EXPECT_EQ(at<std::uint32_t>(block, 32), 9U);
@@ -102,19 +102,26 @@ TEST(CudaSource, RestrictNeedsProof) {
 }
 
 TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
-  const auto loop = [](std::int32_t step, bool leaves) {
+  const auto loop = [](std::int32_t step, bool leaves, bool down = false) {
     Shapes k("strided");
     const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
     const auto n = k.scalar_parameter("n", Scalar::I32);
-    k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
-      k.store(x, i, i);
-      if (leaves) k.statement(Op::Break);
-    });
+    const ir::ValueId loop =
+        k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
+          k.store(x, i, i);
+          if (leaves) k.statement(Op::Break);
+        });
+    if (down) k.kernel().nodes[loop].literal = 1;
     return source(k.finish());
   };
   EXPECT_THAT(loop(256, false), HasSubstr("/ 256u + 1u;"));
   EXPECT_THAT(loop(1, false), HasSubstr("++i)"));
+  EXPECT_THAT(loop(256, false, true), HasSubstr("(int)((unsigned int)first - round * 256u);"));
+  EXPECT_THAT(loop(1, false, true), HasSubstr("--i)"));
+  // One that is left early is kept from the assembler's unrolling instead.
   EXPECT_THAT(loop(256, true), testing::Not(HasSubstr("/ 256u")));
+  EXPECT_THAT(loop(256, true), HasSubstr("#pragma unroll 1\n"));
+  EXPECT_THAT(loop(1, true), testing::Not(HasSubstr("#pragma")));
 }
 
 class NvrtcCompiler : public testing::Test {

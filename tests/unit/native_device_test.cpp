@@ -84,6 +84,34 @@ ir::Kernel moved(Scalar from, Scalar to) {
   return k.finish();
 }
 
+// Launches.
+
+TEST_F(NativeTest, W4_ALaunchIsDoneOnTheVectorsMemoryWhenTheCallReturns) {
+  { SALVO_OPEN(device, {}); }
+  RuntimeOptions options;
+  options.built_in_backends = false;
+  options.environment = [](const char*) { return nullptr; };
+  options.backends.push_back(make_backend({}));
+  Runtime runtime(std::move(options));
+  const Device device = runtime.best();
+  EXPECT_FALSE(runtime.window().defers(device.backend()));
+  runtime.window().set_cpu_devices(true);
+  runtime.window().set_backend_enabled("Native", true);
+  runtime.window().keep_decisions(1);
+  const auto twice = kernel("twice", [](Span<float> x, Int n) {
+    auto i = global_thread_id();
+    if_(i < n, [&] { x[i] = x[i] * 2.0f; });
+  });
+  Vector<float> x(100, 1.5f);
+  const float* const memory = x.read().data();
+  for (const float expected : {3.0f, 6.0f}) {
+    device.launch(twice, over(100), x, 100);
+    EXPECT_EQ(memory[99], expected) << "without an observation";
+    EXPECT_EQ(runtime.window().decisions().at(0).reason, Reason::direct_backend);
+  }
+  EXPECT_EQ(x.read().data(), memory);
+}
+
 // Scheduling.
 
 TEST(NativeScheduler, EveryItemIsRunOnceByWorkersThatDiffer) {
@@ -189,6 +217,21 @@ TEST_F(NativeTest, PerfsMapNamesTheKernelWhereItsCodeIs) {
 }
 
 // Versions of LLVM.
+
+TEST_F(NativeTest, AVersionThatIsAbsentIsNamedWithDebiansPackage) {
+  std::size_t absent = 0;
+  for (const unsigned llvm : {14U, 15U, 16U, 17U, 18U, 19U}) {
+    Settings settings;
+    settings.llvm = llvm;
+    if (open(settings) != nullptr) continue;
+    ++absent;
+    const std::string version = std::to_string(llvm);
+    EXPECT_THAT(why(),
+                HasSubstr("LLVM " + version + " was not found, which Debian's package libllvm" +
+                          version + " has (libLLVM-" + version + ".so.1: "));
+  }
+  if (absent == 0) GTEST_SKIP() << "all versions are here";
+}
 
 TEST_F(NativeTest, EveryLlvmThereIsCompilesTheGallery) {
   namespace gallery = bench::gallery;

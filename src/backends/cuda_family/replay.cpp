@@ -47,11 +47,12 @@ void list_buffers(std::span<const runtime::LaunchCommand> commands,
 
 /// What the driver is told of a launch. `block` holds its arguments.
 struct Description {
-  Description(const runtime::LaunchCommand& command, std::vector<std::byte>& block)
+  Description(const runtime::LaunchCommand& command, ParameterBlock::Filled filled,
+              std::vector<std::byte>& block)
       : bytes(block.size()),
         extra{reinterpret_cast<void*>(std::uintptr_t{1}), block.data(),
               reinterpret_cast<void*>(std::uintptr_t{2}), &bytes, nullptr} {
-    parameters.function = code_of(command).kernel();
+    parameters.function = code_of(command).kernel(filled == ParameterBlock::Filled::aligned);
     std::ranges::copy(command.shape->grid, parameters.grid);
     std::ranges::copy(command.shape->block, parameters.block);
     parameters.shared_bytes = command.shape->dynamic_shared_bytes;
@@ -120,12 +121,13 @@ bool Replay::make(Sequence& sequence, std::span<const runtime::LaunchCommand> co
     Node& node = sequence.nodes[k];
     const FamilyExecutable& code = code_of(commands[k]);
     node.block.assign(code.parameters->bytes(), std::byte{0});
-    if (!code.parameters->fill(commands[k].arguments, node.block.data())) return false;
+    const auto filled = code.parameters->fill(commands[k].arguments, node.block.data());
+    if (filled == ParameterBlock::Filled::refused) return false;
     before.clear();
     for (const std::uint32_t earlier : sequence.dependencies.of(k)) {
       before.push_back(sequence.nodes[earlier].node);
     }
-    const Description description(commands[k], node.block);
+    const Description description(commands[k], filled, node.block);
     if (api.GraphAddKernel(&node.node, sequence.graph, before.data(), before.size(),
                            &description.parameters) != kSuccess) {
       return false;
@@ -138,12 +140,12 @@ bool Replay::update(Sequence& sequence, std::span<const runtime::LaunchCommand> 
   for (std::size_t k = 0; k < commands.size(); ++k) {
     Node& node = sequence.nodes[k];
     scratch_ = node.block;
-    if (!code_of(commands[k]).parameters->fill(commands[k].arguments, scratch_.data())) {
-      return false;
-    }
+    const auto filled =
+        code_of(commands[k]).parameters->fill(commands[k].arguments, scratch_.data());
+    if (filled == ParameterBlock::Filled::refused) return false;
     if (scratch_ == node.block) continue;
     node.block.swap(scratch_);
-    const Description description(commands[k], node.block);
+    const Description description(commands[k], filled, node.block);
     if (reporter_.api().GraphSetKernel(sequence.executable, node.node, &description.parameters) !=
         kSuccess) {
       return false;

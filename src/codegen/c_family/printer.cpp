@@ -14,6 +14,7 @@
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
 #include "passes/counters.hpp"
+#include "passes/vector_access.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen::c_family {
@@ -37,22 +38,43 @@ bool leaves_early(const ir::Kernel& kernel, BlockId block) {
 
 class Printer {
  public:
-  Printer(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options)
+  Printer(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options,
+          Helpers& helpers, passes::VectorAccesses vectors = {})
       : kernel_(kernel),
         dialect_(dialect),
         options_(options),
         scan_(scan(kernel)),
         lengths_(reads_length(kernel)),
         names_(dialect),
-        helpers_(dialect),
+        helpers_(helpers),
+        vectors_(std::move(vectors)),
         values_(kernel.nodes.size()) {
     scan_.features.contraction = options.contraction;
   }
 
-  Printed run() {
+  PrintedWithVectors run() {
+    PrintedWithVectors made;
     const std::string entry = names_.fresh(kernel_.name);
-    Signature signature;
     declare_elements();
+    std::string unaligned_function;
+    if (vectors_.rests_on_alignment()) {
+      made.alignments = vectors_.alignments;
+      made.unaligned_entry = names_.fresh(entry + "_unaligned");
+      Printer unaligned = *this;
+      unaligned.vectors_ = {};
+      unaligned_function = "\n" + unaligned.function(made.unaligned_entry);
+    }
+    const std::string main_function = function(entry);
+    std::string code = dialect_.prologue(scan_.features);
+    if (!records_.empty()) code += records_ + "\n";
+    made.printed = {entry, code + helpers_.text() + main_function + unaligned_function};
+    return made;
+  }
+
+ private:
+  /// The kernel function of this name.
+  std::string function(const std::string& entry) {
+    Signature signature;
     declare_parameters(signature);
     declare_memories(signature);
     for (const std::string& statement : signature.prologue) line(statement);
@@ -62,15 +84,9 @@ class Printer {
       if (ir::is_leaf(op) && op != Op::ForIndex) pick(slot);
     }
     block(kernel_.body);
-
-    std::string code = dialect_.prologue(scan_.features);
-    if (!records_.empty()) code += records_ + "\n";
-    code += helpers_.text();
-    code += dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
-    return {entry, std::move(code)};
+    return dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
   }
 
- private:
   /// A record, or a scalar's one leaf, as the source names it.
   struct ElementText {
     std::string type;
@@ -152,7 +168,7 @@ class Printer {
       if (parameter.is_span) {
         text.element = element_of(parameter.memory).type;
         text.writes = scan_.written[parameter.memory];
-        text.no_alias = i < 64 && (options_.may_alias >> i & 1) == 0;
+        text.no_alias = is_apart(i);
         text.length = lengths_[i];
         declared_.push_back(dialect_.declare_span(text, names_, signature));
       } else {
@@ -259,6 +275,16 @@ class Printer {
     return texts;
   }
 
+  /// A parameter that is no table says so itself.
+  bool is_constant(ir::MemoryId memory) const {
+    const std::uint32_t p = kernel_.memories[memory].parameter;
+    return kernel_.memories[memory].space == Space::Global && kernel_.parameters[p].slots > 1 &&
+           !scan_.written[memory] && is_apart(p);
+  }
+  bool is_apart(std::size_t parameter) const {
+    return parameter < 64 && (options_.may_alias >> parameter & 1) == 0;
+  }
+
   Place place(const Node& node) const {
     const ir::Memory& memory = kernel_.memories[node.memory];
     const std::string& base = memory.space == Space::Global
@@ -266,7 +292,8 @@ class Printer {
                                   : memories_[node.memory];
     return {kernel_.field_of(node).type, memory.space,
             fmt::format("{}[{}]{}", base, value(node.operands[0]),
-                        element_of(node.memory).fields[node.field])};
+                        element_of(node.memory).fields[node.field]),
+            is_constant(node.memory)};
   }
 
   void define(ValueId id, std::string_view expression) {
@@ -315,9 +342,8 @@ class Printer {
     if (ir::is_user_code(node.op)) return user_code(id, node);
     switch (node.op) {
       case Op::Load:
-        return define(id, dialect_.load(place(node), helpers_));
       case Op::Store:
-        return line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
+        return access(id, node);
       case Op::VarGet:
         return define(id, variables_.at(node.index));
       case Op::VarSet:
@@ -342,6 +368,47 @@ class Printer {
       default:
         return line(dialect_.fence(node.axis == 1) + ";");
     }
+  }
+
+  /// A load or a store, or all of those that are done at once with it.
+  void access(ValueId id, const Node& node) {
+    const passes::VectorAccess* all = vectors_.of(id);
+    if (all) {
+      if (all->leader == id) vector_access(*all);
+    } else if (node.op == Op::Load) {
+      define(id, dialect_.load(place(node), helpers_));
+    } else {
+      line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
+    }
+  }
+
+  void vector_access(const passes::VectorAccess& all) {
+    const Node& leader = kernel_.node(all.leader);
+    const Scalar type = kernel_.field_of(leader).type;
+    const std::string vector = dialect_.vector_type(type, all.nodes.size());
+    const std::string name = names_.fresh("q");
+    // What names the first leaf may come later than the leader.
+    std::string address = "&" + place(leader).lvalue;
+    if (all.leader_offset != 0) {
+      address = fmt::format("((const char*){} - {})", address, all.leader_offset);
+    }
+    const auto part = [&](std::size_t i) {
+      return Place{type, Space::Global, fmt::format("{}.{}", name, "xyzw"[i])};
+    };
+    if (leader.op == Op::Load) {
+      const Place whole{type, Space::Global, fmt::format("*(const {}*){}", vector, address),
+                        is_constant(leader.memory)};
+      line(fmt::format("const {} {} = {};", vector, name, dialect_.read(whole)));
+      for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+        define(all.nodes[i], dialect_.load(part(i), helpers_));
+      }
+      return;
+    }
+    line(fmt::format("{} {};", vector, name));
+    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+      line(dialect_.store(part(i), value(kernel_.node(all.nodes[i]).operands[1]), helpers_) + ";");
+    }
+    line(fmt::format("*({}*){} = {};", vector, address, name));
   }
 
   /// An intrinsic is an expression, or statements that assign to `{result}`.
@@ -399,13 +466,17 @@ class Printer {
     close();
   }
 
+  bool is_constant_stride(const Node& node) const {
+    return kernel_.node(node.operands[0]).type == Scalar::I32 &&
+           passes::constant_step(kernel_, node).has_value();
+  }
+
   bool counts_rounds(const Node& node) const {
     switch (dialect_.counted_loops()) {
       case Dialect::Counted::none:
         return false;
       case Dialect::Counted::constant_strides:
-        return node.literal == 0 && kernel_.node(node.operands[0]).type == Scalar::I32 &&
-               passes::constant_step(kernel_, node) && !leaves_early(kernel_, node.blocks[0]);
+        return is_constant_stride(node) && !leaves_early(kernel_, node.blocks[0]);
       default:
         return true;
     }
@@ -428,7 +499,10 @@ class Printer {
     } else if (passes::constant_step(kernel_, node) == 1) {
       next = fmt::format("{0}{0}{1}", sign, i);
     }
-    loop_hint(node);
+    // What takes for granted that the counter does not wrap is the unrolling of the assembler.
+    const bool rolled = may_wrap && node.unroll == 0 && is_constant_stride(node) &&
+                        dialect_.counted_loops() == Dialect::Counted::constant_strides;
+    loop_hint(rolled ? 1 : node.unroll);
     open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
                      value(node.operands[0]), i, down ? ">" : "<", value(node.operands[1]), next));
     left_.emplace_back();
@@ -471,7 +545,7 @@ class Printer {
       rounds = fmt::format("{} > 0 ? {} : {}", value(node.operands[2]), rounds, one);
     }
     line(fmt::format("const {} {} = {};", wide, count, rounds));
-    loop_hint(node);
+    loop_hint(node.unroll);
     open(fmt::format("for ({} {} = 0; {} < {}; ++{})", wide, round, round, count, round));
     line(fmt::format("const {} {} = {};", counter, values_[id], after(round)));
     left_.push_back(left);
@@ -491,7 +565,7 @@ class Printer {
   }
 
   void while_(const Node& node) {
-    loop_hint(node);
+    loop_hint(node.unroll);
     open("while (true)");
     block(node.blocks[0]);
     line(fmt::format("if (!{}) break;", value(node.operands[0])));
@@ -501,8 +575,8 @@ class Printer {
     close();
   }
 
-  void loop_hint(const Node& node) {
-    const std::string hint = dialect_.loop_hint(node.unroll);
+  void loop_hint(std::uint32_t unroll) {
+    const std::string hint = dialect_.loop_hint(unroll);
     if (!hint.empty()) line(hint);
   }
 
@@ -512,7 +586,8 @@ class Printer {
   Scan scan_;
   std::vector<bool> lengths_;
   Names names_;
-  Helpers helpers_;
+  Helpers& helpers_;
+  passes::VectorAccesses vectors_;
 
   std::string records_;
   std::string body_;
@@ -532,6 +607,10 @@ class Printer {
 
 }  // namespace
 
+std::string Dialect::vector_type(ir::Scalar type, std::size_t count) const {
+  return fmt::format("{}{}", memory_type(type), count);
+}
+
 std::string Dialect::declare_array(ir::Space space, std::string_view type, std::string_view name,
                                    std::uint32_t count) const {
   return fmt::format("{} {}[{}];", in_space(space, type), name, count);
@@ -550,7 +629,18 @@ Bound Dialect::pick(const Declared& declared, std::string_view slot) const {
 }
 
 Printed print(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options) {
-  return Printer(kernel, dialect, options).run();
+  Helpers helpers(dialect);
+  return Printer(kernel, dialect, options, helpers).run().printed;
+}
+
+PrintedWithVectors print_with_vectors(const ir::Kernel& kernel, const Dialect& dialect,
+                                      const PrintOptions& options) {
+  Helpers helpers(dialect);
+  // Shared arrays are the device compiler's own, and it knows how they are aligned.
+  const passes::VectorWishes wishes{.shared = false, .mixed = false};
+  return Printer(kernel, dialect, options, helpers,
+                 passes::find_vector_accesses(kernel, options.may_alias, wishes))
+      .run();
 }
 
 }  // namespace salvo::codegen::c_family
