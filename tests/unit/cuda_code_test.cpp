@@ -101,8 +101,8 @@ TEST(CudaSource, RestrictNeedsProof) {
   EXPECT_THAT(source(kernel, 0), HasSubstr("const float* __restrict__ x"));
 }
 
-TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
-  const auto loop = [](std::int32_t step, bool leaves, bool down = false) {
+TEST(CudaSource, LoopsWhoseCounterMayWrapComputeTheirTripCountBeforehand) {
+  const auto source_of = [](std::int32_t step, bool leaves, bool down = false) {
     Shapes k("strided");
     const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
     const auto n = k.scalar_parameter("n", Scalar::I32);
@@ -114,14 +114,17 @@ TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
     if (down) k.kernel().nodes[loop].literal = 1;
     return source(k.finish());
   };
-  EXPECT_THAT(loop(256, false), HasSubstr("/ 256u + 1u;"));
-  EXPECT_THAT(loop(1, false), HasSubstr("++i)"));
-  EXPECT_THAT(loop(256, false, true), HasSubstr("(int)((unsigned int)first - round * 256u);"));
-  EXPECT_THAT(loop(1, false, true), HasSubstr("--i)"));
-  // One that is left early is kept from the assembler's unrolling instead.
-  EXPECT_THAT(loop(256, true), testing::Not(HasSubstr("/ 256u")));
-  EXPECT_THAT(loop(256, true), HasSubstr("#pragma unroll 1\n"));
-  EXPECT_THAT(loop(1, true), testing::Not(HasSubstr("#pragma")));
+  EXPECT_THAT(source_of(256, false), HasSubstr("/ 256u + 1u;"));
+  EXPECT_THAT(source_of(1, false), HasSubstr("++i)"));
+  EXPECT_THAT(source_of(256, false, true),
+              HasSubstr("(int)((unsigned int)first - round_ * 256u);"));
+  EXPECT_THAT(source_of(1, false, true), HasSubstr("--i)"));
+  // A Break leaves the loop around too.
+  EXPECT_THAT(source_of(256, true), HasSubstr("for (int first = 0; !left && first < n;)"));
+  EXPECT_THAT(source_of(256, true), HasSubstr("left = true;\n      break;"));
+  EXPECT_THAT(source_of(1, true), testing::Not(HasSubstr("left")));
+  // A step away from the limit: one round, then the counter wraps or stays short of it.
+  EXPECT_THAT(source_of(-3, false), HasSubstr("const unsigned int rounds = 1u;"));
 }
 
 class NvrtcCompiler : public testing::Test {

@@ -235,8 +235,6 @@ class CudaFamily : public Dialect {
                                                      : fmt::format("#pragma unroll {}", unroll);
   }
 
-  Counted counted_loops() const override { return Counted::constant_strides; }
-
   std::string_view function_qualifiers() const override {
     return "static __device__ __forceinline__";
   }

@@ -105,11 +105,6 @@ class Dialect {
   virtual std::string fence(bool device_scope) const = 0;
   /// A line before a loop; empty for none.
   virtual std::string loop_hint(std::uint32_t unroll) const = 0;
-  /// Loops that are printed with their rounds counted beforehand.
-  enum class Counted : std::uint8_t { none, constant_strides, all_that_may_wrap };
-  /// Constant strides for compilers that do not unroll a loop whose counter may wrap; all for those
-  /// that take for granted that none does.
-  virtual Counted counted_loops() const { return Counted::none; }
 
   // The file.
   virtual std::string_view function_qualifiers() const = 0;  // of helpers: "static inline"

@@ -27,12 +27,13 @@ using ir::Scalar;
 using ir::Space;
 using ir::ValueId;
 
-bool leaves_early(const ir::Kernel& kernel, BlockId block) {
+/// Whether the body of a loop has a Break of that loop.
+bool breaks(const ir::Kernel& kernel, BlockId block) {
   return std::ranges::any_of(kernel.block(block).nodes, [&](ValueId id) {
     const Node& node = kernel.node(id);
-    return node.op == Op::Break || node.op == Op::Continue ||
-           std::ranges::any_of(node.blocks,
-                               [&](BlockId inner) { return leaves_early(kernel, inner); });
+    if (node.op == Op::For || node.op == Op::While) return false;
+    return node.op == Op::Break ||
+           std::ranges::any_of(node.blocks, [&](BlockId inner) { return breaks(kernel, inner); });
   });
 }
 
@@ -357,7 +358,7 @@ class Printer {
       case Op::Switch:
         return switch_(node);
       case Op::Break:
-        if (!left_.back().empty()) line(fmt::format("{} = true;", left_.back()));
+        if (!flags_.back().empty()) line(fmt::format("{} = true;", flags_.back()));
         return line("break;");
       case Op::Continue:
         return line("continue;");
@@ -466,94 +467,83 @@ class Printer {
     close();
   }
 
-  bool is_constant_stride(const Node& node) const {
-    return kernel_.node(node.operands[0]).type == Scalar::I32 &&
-           passes::constant_step(kernel_, node).has_value();
-  }
-
-  bool counts_rounds(const Node& node) const {
-    switch (dialect_.counted_loops()) {
-      case Dialect::Counted::none:
-        return false;
-      case Dialect::Counted::constant_strides:
-        return is_constant_stride(node) && !leaves_early(kernel_, node.blocks[0]);
-      default:
-        return true;
-    }
-  }
-
   void for_(ValueId id, const Node& node) {
-    const Scalar type = kernel_.node(node.operands[0]).type;
+    if (passes::counter_may_wrap(kernel_, node)) return rounds(id, node);
+    const Node& step = kernel_.node(node.operands[2]);
     const bool down = node.literal == 1;
-    const bool may_wrap = passes::counter_may_wrap(kernel_, node);
-    if (may_wrap && counts_rounds(node)) return rounds(id, node);
     const std::string i = names_.fresh("i");
     values_[id] = i;
     const std::string_view sign = down ? "-" : "+";
-    std::string next = fmt::format("{0} {1}= {2}", i, sign, value(node.operands[2]));
-    if (may_wrap) {
-      const std::string_view wide =
-          dialect_.type(ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32);
-      next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide, sign,
-                         value(node.operands[2]));
-    } else if (passes::constant_step(kernel_, node) == 1) {
-      next = fmt::format("{0}{0}{1}", sign, i);
-    }
-    // What takes for granted that the counter does not wrap is the unrolling of the assembler.
-    const bool rolled = may_wrap && node.unroll == 0 && is_constant_stride(node) &&
-                        dialect_.counted_loops() == Dialect::Counted::constant_strides;
-    loop_hint(rolled ? 1 : node.unroll);
-    open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
-                     value(node.operands[0]), i, down ? ">" : "<", value(node.operands[1]), next));
-    left_.emplace_back();
+    const std::string next = step.literal == 1
+                                 ? fmt::format("{0}{0}{1}", sign, i)
+                                 : fmt::format("{} {}= {}", i, sign, value(node.operands[2]));
+    loop_hint(node.unroll);
+    open(fmt::format("for ({} {} = {}; {} {} {}; {})",
+                     dialect_.type(kernel_.node(node.operands[0]).type), i, value(node.operands[0]),
+                     i, down ? ">" : "<", value(node.operands[1]), next));
+    flags_.emplace_back();
     body_of(id, node);
-    left_.pop_back();
+    flags_.pop_back();
     close();
   }
 
-  /// A For whose rounds are counted beforehand, so that the compiler can unroll it. The counter
-  /// stays short of the limit in all of them; where the step after the last one wraps, the loop
-  /// around goes on from there.
+  /// A For whose trip count is computed beforehand, as far as the limit: compilers, NVIDIA's among
+  /// them, take for granted that the counter of a loop does not wrap once they unroll it, and do
+  /// not unroll one that is known to. Where the step after the last round wraps, the loop around
+  /// goes on from there.
   void rounds(ValueId id, const Node& node) {
     const Scalar type = kernel_.node(node.operands[0]).type;
-    const bool down = node.literal == 1;
     const Scalar unsigned_type = ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32;
+    const std::string_view counter = dialect_.type(type);
+    const std::string_view wide = dialect_.type(unsigned_type);
+    const bool down = node.literal == 1;
     const std::string first = names_.fresh("first");
     const std::string count = names_.fresh("rounds");
     const std::string round = names_.fresh("round");
-    const std::string left = leaves_early(kernel_, node.blocks[0]) ? names_.fresh("left") : "";
     const std::string limit = value(node.operands[1]);
-    const std::string_view counter = dialect_.type(type);
-    const std::string_view wide = dialect_.type(unsigned_type);
     const std::string one = dialect_.constant(unsigned_type, 1);
-    const auto known = passes::constant_step(kernel_, node);
-    const std::string step = known ? dialect_.constant(unsigned_type, *known)
-                                   : fmt::format("({}){}", wide, value(node.operands[2]));
-    const auto after = [&](const std::string& number) {
-      return fmt::format("({})(({}){} {} {} * {})", counter, wide, first, down ? "-" : "+", number,
-                         step);
+    const Node& step = kernel_.node(node.operands[2]);
+    const std::string by = step.op == Op::Constant
+                               ? dialect_.constant(unsigned_type, step.literal)
+                               : fmt::format("({}){}", wide, value(node.operands[2]));
+    const auto after = [&](const std::string& rounds) {
+      return fmt::format("({})(({}){} {} {} * {})", counter, wide, first, down ? '-' : '+', rounds,
+                         by);
     };
-    values_[id] = names_.fresh("i");
-    if (!left.empty()) line(fmt::format("bool {} = false;", left));
-    open(fmt::format("for ({} {} = {}; {} {} {}{};)", counter, first, value(node.operands[0]),
-                     first, down ? ">" : "<", limit, left.empty() ? "" : " && !" + left));
-    const std::string distance =
-        fmt::format("({0}){1} - ({0}){2}", wide, down ? first : limit, down ? limit : first);
-    std::string rounds = fmt::format("({} - {}) / {} + {}", distance, one, step, one);
-    // A step that leads away from the limit is taken once; then the counter is looked at again.
-    if (!known) {
-      rounds = fmt::format("{} > 0 ? {} : {}", value(node.operands[2]), rounds, one);
+    std::string flag;
+    if (breaks(kernel_, node.blocks[0])) {
+      flag = names_.fresh("left");
+      line(fmt::format("{} {} = false;", dialect_.type(Scalar::Bool), flag));
     }
-    line(fmt::format("const {} {} = {};", wide, count, rounds));
+    values_[id] = names_.fresh("i");
+    open(fmt::format("for ({} {} = {}; {}{} {} {};)", counter, first, value(node.operands[0]),
+                     flag.empty() ? "" : fmt::format("!{} && ", flag), first, down ? '>' : '<',
+                     limit));
+    const std::string whole = fmt::format("(({0}){1} - ({0}){2} - {3}) / {4} + {3}", wide,
+                                          down ? first : limit, down ? limit : first, one, by);
+    line(fmt::format("const {} {} = {};", wide, count, steps_nearer(node, whole, one)));
     loop_hint(node.unroll);
     open(fmt::format("for ({} {} = 0; {} < {}; ++{})", wide, round, round, count, round));
     line(fmt::format("const {} {} = {};", counter, values_[id], after(round)));
-    left_.push_back(left);
+    flags_.push_back(flag);
     body_of(id, node);
-    left_.pop_back();
+    flags_.pop_back();
     close();
     line(fmt::format("{} = {};", first, after(count)));
     close();
+  }
+
+  /// `whole` where the step leads nearer to the limit, and one round where it leads away.
+  std::string steps_nearer(const Node& node, const std::string& whole,
+                           const std::string& one) const {
+    const Node& step = kernel_.node(node.operands[2]);
+    const bool is_signed = ir::is_signed(step.type);
+    if (step.op != Op::Constant) {
+      return fmt::format("{} {} 0 ? {} : {}", value(node.operands[2]),
+                         is_signed ? ">" : "!=", whole, one);
+    }
+    const std::uint64_t sign = std::uint64_t{1} << (8 * ir::size_of(step.type) - 1);
+    return step.literal == 0 || (is_signed && (step.literal & sign) != 0) ? one : whole;
   }
 
   void body_of(ValueId id, const Node& node) {
@@ -569,9 +559,9 @@ class Printer {
     open("while (true)");
     block(node.blocks[0]);
     line(fmt::format("if (!{}) break;", value(node.operands[0])));
-    left_.emplace_back();
+    flags_.emplace_back();
     block(node.blocks[1]);
-    left_.pop_back();
+    flags_.pop_back();
     close();
   }
 
@@ -601,8 +591,9 @@ class Printer {
   std::map<std::pair<std::uint32_t, ValueId>, Bound> picked_;
   std::map<std::pair<Op, std::uint8_t>, std::string> positions_;
   std::map<std::uint32_t, std::string> variables_;
+  /// By loop around what is printed: the flag that a Break sets, empty if none.
+  std::vector<std::string> flags_;
   std::vector<std::string> values_;  // by node: its name once printed
-  std::vector<std::string> left_;    // of loops: what a break sets; empty for nothing
 };
 
 }  // namespace
