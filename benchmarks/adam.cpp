@@ -142,6 +142,8 @@ int run(const std::string& backend) {
   for (float value : expected) sum += value;
 
   std::array<std::vector<double>, kWays.size()> single;
+  std::array<std::vector<double>, kWays.size()> launching;
+  std::array<std::vector<double>, kWays.size()> issuing;
   std::array<std::vector<double>, kWays.size()> steady;
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t k = 0; k < kWays.size(); ++k) {
@@ -149,8 +151,13 @@ int run(const std::string& backend) {
       devices[k].synchronize();
       double start = now();
       optimizers[k].step();
+      const double launched = now();
+      runtimes[k].window().flush();
+      const double issued = now();
       devices[k].synchronize();
       single[k].push_back(now() - start);
+      launching[k].push_back(launched - start);
+      issuing[k].push_back(issued - launched);
       if (round % 10 != 0) continue;
       start = now();
       for (int i = 0; i < kBackToBack; ++i) optimizers[k].step();
@@ -161,9 +168,10 @@ int run(const std::string& backend) {
   for (std::size_t k = 0; k < kWays.size(); ++k) {
     fmt::print(
         "{{\"backend\": \"{}\", \"way\": \"{}\", \"step_us\": {:.1f}, \"p99_us\": {:.1f}, "
-        "\"steady_us\": {:.1f}, \"sum\": {:.6f}}}\n",
+        "\"launching_us\": {:.1f}, \"issuing_us\": {:.1f}, \"steady_us\": {:.1f}, \"sum\": "
+        "{:.6f}}}\n",
         backend, kWays[k].name, quantile(single[k], 0.5), quantile(single[k], 0.99),
-        quantile(steady[k], 0.5), sum);
+        quantile(launching[k], 0.5), quantile(issuing[k], 0.5), quantile(steady[k], 0.5), sum);
   }
   return 0;
 }

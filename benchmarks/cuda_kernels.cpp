@@ -19,6 +19,12 @@
 #include "runtime/backend.hpp"
 #include "window/kernel_record.hpp"
 
+struct Quad {
+  float x, y, z, w;
+};
+template <>
+struct salvo::Record<Quad> : salvo::Fields<&Quad::x, &Quad::y, &Quad::z, &Quad::w> {};
+
 namespace {
 
 using namespace salvo;  // NOLINT: a program in the library's own language
@@ -74,6 +80,20 @@ std::vector<Task> tasks() {
        line(kLong),
        {kLong, kLong, kLong},
        {bits(1.5f), bits(kLong)}});
+  all.push_back({"records",
+                 traced("records",
+                        [](Span<const Quad> x, Span<Quad> y, Float a, Int n) {
+                          auto i = global_thread_id();
+                          if_(i < n, [&] {
+                            y[i][&Quad::x] = a * x[i][&Quad::x] + y[i][&Quad::x];
+                            y[i][&Quad::y] = a * x[i][&Quad::y] + y[i][&Quad::y];
+                            y[i][&Quad::z] = a * x[i][&Quad::z] + y[i][&Quad::z];
+                            y[i][&Quad::w] = a * x[i][&Quad::w] + y[i][&Quad::w];
+                          });
+                        }),
+                 line(kLong / 4),
+                 {kLong, kLong},
+                 {bits(1.0001f), bits(kLong / 4)}});
   constexpr int kSide = 8192;
   all.push_back({"stencil",
                  traced("stencil",

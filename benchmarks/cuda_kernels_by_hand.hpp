@@ -31,6 +31,18 @@ inline const std::string& by_hand(const std::string& name) {
        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
        "  if (i < n) z[i] = x[i] + a * y[i];\n"
        "}\n"},
+      {"records",
+       "extern \"C\" __global__ void records(const float4* __restrict__ x,\n"
+       "                                    float4* __restrict__ y, float a, int n) {\n"
+       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+       "  if (i >= n) return;\n"
+       "  float4 p = x[i], q = y[i];\n"
+       "  q.x = a * p.x + q.x;\n"
+       "  q.y = a * p.y + q.y;\n"
+       "  q.z = a * p.z + q.z;\n"
+       "  q.w = a * p.w + q.w;\n"
+       "  y[i] = q;\n"
+       "}\n"},
       {"stencil",
        "extern \"C\" __global__ void stencil(const float* __restrict__ x, float* __restrict__ y,\n"
        "                                    int w, int h) {\n"

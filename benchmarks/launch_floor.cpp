@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,7 +19,9 @@
 
 #include <salvo/salvo.hpp>
 
+#include "backends/cuda/cuda_backend.hpp"
 #include "cuda_driver.hpp"
+#include "window/kernel_record.hpp"
 
 namespace {
 
@@ -28,7 +32,7 @@ using bench::Handle;
 constexpr int kLaunches = 64;
 constexpr int kStreams = 8;
 constexpr int kRounds = 400;
-constexpr int kWarmup = 20;
+constexpr int kWarmup = 100;
 
 double now() {
   return std::chrono::duration<double, std::micro>(
@@ -199,6 +203,68 @@ class ByHand {
   int (*update_)(Handle, Handle, const bench::KernelNode*);
 };
 
+/// The same launches by Salvo's backend, below the window and the runtime.
+class ByBackend {
+ public:
+  ByBackend(salvo::runtime::DeviceDriver& driver, const salvo::ir::Kernel& kernel, int n,
+            bool dependent)
+      : driver_(driver), n_(n), code_(driver.build(kernel, driver.translate(kernel, {}), {})) {
+    std::vector<float> start(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i)
+      start[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000) * 0.125f;
+    for (int k = 0; k < kLaunches; ++k) {
+      auto& arguments = arguments_[static_cast<std::size_t>(k)];
+      if (k == 0 || !dependent) {
+        arguments[0] = vector();
+        driver.write(driver.queue(), arguments[0].buffer, 0, start.data(), bytes());
+      } else {
+        arguments[0] = arguments_[static_cast<std::size_t>(k) - 1][1];
+      }
+      arguments[1] = vector();
+      arguments[3].bits = static_cast<std::uint32_t>(n);
+    }
+  }
+  ~ByBackend() {
+    driver_.finish(driver_.queue());
+    for (const salvo::runtime::Buffer& buffer : buffers_) driver_.release(buffer);
+  }
+  ByBackend(const ByBackend&) = delete;
+  ByBackend& operator=(const ByBackend&) = delete;
+
+  void issue(float a) {
+    const salvo::runtime::LaunchShape shape{{(static_cast<std::uint32_t>(n_) + 255) / 256, 1, 1},
+                                            {256, 1, 1}};
+    for (auto& arguments : arguments_) {
+      arguments[2].bits = std::bit_cast<std::uint32_t>(a);
+      driver_.launch(driver_.queue(), *code_, shape, arguments);
+    }
+  }
+  void wait() { driver_.finish(driver_.queue()); }
+  std::vector<float> take() {
+    std::vector<float> all(static_cast<std::size_t>(n_) * kLaunches);
+    for (std::size_t k = 0; k < kLaunches; ++k) {
+      driver_.read(driver_.queue(), all.data() + k * static_cast<std::size_t>(n_),
+                   arguments_[k][1].buffer, 0, bytes());
+    }
+    return all;
+  }
+
+ private:
+  std::size_t bytes() const { return static_cast<std::size_t>(n_) * sizeof(float); }
+  salvo::runtime::Argument vector() {
+    salvo::runtime::Argument argument;
+    argument.buffer = buffers_.emplace_back(driver_.allocate(bytes()));
+    argument.length = static_cast<std::uint64_t>(n_);
+    return argument;
+  }
+
+  salvo::runtime::DeviceDriver& driver_;
+  int n_;
+  std::unique_ptr<salvo::runtime::Executable> code_;
+  std::vector<salvo::runtime::Buffer> buffers_;
+  std::array<std::array<salvo::runtime::Argument, 4>, kLaunches> arguments_;
+};
+
 /// How Salvo is set. Each setting has a runtime of its own: a program sets the window once, and one
 /// that changes between rounds would never see a window again.
 struct Setting {
@@ -270,7 +336,8 @@ class BySalvo {
 };
 
 void measure(const Cuda& cuda, Handle kernel, std::deque<salvo::Runtime>& runtimes,
-             const std::string& backend, int n, bool dependent) {
+             salvo::runtime::DeviceDriver& driver, const std::string& backend, int n,
+             bool dependent) {
   ByHand hand(cuda, kernel, n, dependent);
   const ByHand::Graph line = hand.graph(2.0f, true);
   const ByHand::Graph parallel = hand.graph(2.0f, false);
@@ -296,6 +363,13 @@ void measure(const Cuda& cuda, Handle kernel, std::deque<salvo::Runtime>& runtim
       hand.launch(parallel);
     });
   }
+  ByBackend alone(driver, make_kernel().record()->contracted(), n, dependent);
+  ways.push_back({"Salvo's backend alone",
+                  [&alone](float a) { alone.issue(a); },
+                  [&alone] { alone.wait(); },
+                  [&alone] { return alone.take(); },
+                  {},
+                  {}});
   std::deque<BySalvo> settings;
   for (std::size_t s = 0; s < kSettings.size(); ++s) {
     BySalvo& mine = settings.emplace_back(runtimes[s], backend, kSettings[s], n, dependent);
@@ -354,13 +428,17 @@ int main(int count, char** arguments) {
       fmt::print("no {} device here\n", backend);
       return 0;
     }
+    const auto own = backend == "CUDA/C" ? salvo::backends::cuda::make_c_backend()
+                                         : salvo::backends::cuda::make_ptx_backend();
+    const auto drivers = own->open();
+    salvo::runtime::DeviceDriver* const driver = drivers.at(0).get();
     const Cuda cuda;
     const Handle kernel = cuda.kernel(make_kernel().source("CUDA/PTX"), "axpb_kernel");
     fmt::print("{}, {}, {}\n", devices[0].properties().name, devices[0].properties().driver_version,
                backend);
     for (const bool dependent : {false, true}) {
       for (const int n : {256, 4096, 65'536, 1'048'576})
-        measure(cuda, kernel, runtimes, backend, n, dependent);
+        measure(cuda, kernel, runtimes, *driver, backend, n, dependent);
     }
     return 0;
   } catch (const std::exception& failure) {

@@ -50,7 +50,8 @@ class NullDevice final : public salvo::runtime::DeviceDriver {
               const salvo::runtime::LaunchShape&,
               std::span<const salvo::runtime::Argument> arguments) override {
     auto& code = static_cast<Code&>(executable);
-    if (!code.layout.fill(arguments, code.block.data())) {
+    if (code.layout.fill(arguments, code.block.data()) ==
+        salvo::backends::cuda_family::ParameterBlock::Filled::refused) {
       throw salvo::Error(salvo::Errc::invalid_argument, "arguments of another kernel");
     }
   }

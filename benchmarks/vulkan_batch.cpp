@@ -1,20 +1,26 @@
-// Host and whole cost of a launch on Vulkan, by the number of launches in a submission (W74).
+// Cost of a launch on Vulkan by the number of launches in a submission (W74), and where it goes.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <memory>
-#include <salvo/salvo.hpp>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include <salvo/salvo.hpp>
+
+#include "backends/vulkan/vulkan_device.hpp"
 
 namespace {
 
+namespace vulkan = salvo::backends::vulkan;
+
 constexpr int kLaunches = 256;
 constexpr int kRounds = 40;
+constexpr int kUncounted = 3;
 constexpr int kCount = 256;
 constexpr std::array kBatches{1, 8, 32, 64, 256};
 
@@ -29,14 +35,93 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Where time goes: a driver's functions, timed.
+
+enum Part : std::size_t { opening, recording, submitting, waiting, parts };
+constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting"};
+
+struct Spent {
+  std::int64_t time = 0;  // in ticks of the clock
+  std::int64_t calls = 0;
+};
+std::array<Spent, parts> spent;
+
+template <auto member, Part part, class Pointer>
+struct Timed;
+template <auto member, Part part, class Result, class... In>
+struct Timed<member, part, Result (*)(In...)> {
+  static inline Result (*real)(In...) = nullptr;
+
+  class Stopwatch {
+   public:
+    Stopwatch() : begun_(Clock::now()) {}
+    ~Stopwatch() {
+      spent[part].time += (Clock::now() - begun_).count();
+      ++spent[part].calls;
+    }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+   private:
+    const Clock::time_point begun_;
+  };
+  static Result call(In... in) {
+    const Stopwatch stopwatch;
+    return real(in...);
+  }
+};
+
+template <auto member, Part part>
+void time(vulkan::DeviceApi& api) {
+  auto& function = api.*member;
+  using Way = Timed<member, part, std::decay_t<decltype(function.get())>>;
+  Way::real = function.get();
+  function.assign(Way::call);
+}
+
+void time_all(vulkan::DeviceApi& api) {
+  using Api = vulkan::DeviceApi;
+  time<&Api::ResetCommandPool, opening>(api);
+  time<&Api::BeginCommandBuffer, opening>(api);
+  time<&Api::EndCommandBuffer, opening>(api);
+  time<&Api::CmdBindPipeline, recording>(api);
+  time<&Api::CmdBindDescriptorSets, recording>(api);
+  time<&Api::CmdPushConstants, recording>(api);
+  time<&Api::CmdPipelineBarrier, recording>(api);
+  time<&Api::CmdDispatch, recording>(api);
+  time<&Api::QueueSubmit, submitting>(api);
+  time<&Api::GetSemaphoreCounterValue, waiting>(api);
+  time<&Api::WaitSemaphores, waiting>(api);
+}
+
+/// Vulkan, with such a batch limit.
+class BatchBackend final : public salvo::runtime::Backend {
+ public:
+  BatchBackend(int batch, bool timed)
+      : real_(vulkan::make_backend({.batch = static_cast<std::uint32_t>(batch)})), timed_(timed) {}
+  std::string_view name() const noexcept override { return real_->name(); }
+  bool is_jit() const noexcept override { return true; }
+  std::vector<std::unique_ptr<salvo::runtime::DeviceDriver>> open() override {
+    auto devices = real_->open();
+    if (timed_ && !devices.empty()) time_all(vulkan::api_of(*devices.front()));
+    return devices;
+  }
+  const std::optional<salvo::runtime::Unavailable>& unavailable() const noexcept override {
+    return real_->unavailable();
+  }
+
+ private:
+  std::unique_ptr<salvo::runtime::Backend> real_;
+  const bool timed_;
+};
+
 /// A runtime whose Vulkan devices submit so many launches at a time, and its vectors.
 class Subject {
  public:
-  explicit Subject(int batch) : batch_(std::to_string(batch)) {
+  explicit Subject(int batch, bool timed = false) {
     salvo::RuntimeOptions options;
-    options.environment = [this](const char* name) -> const char* {
-      return std::strcmp(name, "SALVO_VULKAN_BATCH") == 0 ? batch_.c_str() : nullptr;
-    };
+    options.built_in_backends = false;
+    options.backends.push_back(std::make_unique<BatchBackend>(batch, timed));
     runtime_ = std::make_unique<salvo::Runtime>(std::move(options));
     runtime_->window().set_enabled(false);
     for (int i = 0; i < kLaunches; ++i) outputs_.emplace_back(std::size_t{kCount});
@@ -44,8 +129,27 @@ class Subject {
 
   std::vector<salvo::Device> devices() const { return runtime_->by_backend("Vulkan"); }
 
+  /// Rounds of both kinds. The first find another subject's device in the GPU and the processor
+  /// slow after waits, and do not count.
   template <class Kernel>
-  void round(const Kernel& kernel, bool independent) {
+  void visit(const Kernel& kernel, bool counts) {
+    for (int i = 0; i < kUncounted; ++i) {
+      for (const bool independent : {false, true}) round(kernel, independent);
+    }
+    for (const bool independent : {false, true}) {
+      const Round took = round(kernel, independent);
+      if (!counts) continue;
+      host_[independent].push_back(took.host);
+      whole_[independent].push_back(took.whole);
+    }
+  }
+
+  struct Round {
+    double host;
+    double whole;
+  };
+  template <class Kernel>
+  Round round(const Kernel& kernel, bool independent) {
     const salvo::Device device = devices().front();
     const auto before = Clock::now();
     for (int i = 0; i < kLaunches; ++i) {
@@ -53,24 +157,57 @@ class Subject {
     }
     const auto launched = Clock::now();
     device.synchronize();
-    host_[independent].push_back(microseconds(launched - before));
-    whole_[independent].push_back(microseconds(Clock::now() - before));
+    return {microseconds(launched - before), microseconds(Clock::now() - before)};
   }
 
-  void forget() {
-    for (auto* times : {&host_[0], &host_[1], &whole_[0], &whole_[1]}) times->clear();
-  }
   double host(bool independent) const { return median(host_[independent]); }
   double whole(bool independent) const { return median(whole_[independent]); }
 
  private:
-  std::string batch_;
   std::unique_ptr<salvo::Runtime> runtime_;
   salvo::Vector<float> input_ = salvo::Vector<float>(std::size_t{kCount}, 1.0f);
   std::vector<salvo::Vector<float>> outputs_;
   std::array<std::vector<double>, 2> host_;  // dependent, independent
   std::array<std::vector<double>, 2> whole_;
 };
+
+/// Prints the parts of a launch's cost, medians over rounds in which each call of the driver is
+/// timed.
+template <class Kernel>
+void print_parts(const Kernel& kernel, int batch, bool independent) {
+  Subject subject(batch, true);
+  for (int round = 0; round < kRounds; ++round) subject.round(kernel, independent);
+  std::array<std::vector<double>, parts> times;
+  std::array<std::int64_t, parts> calls{};
+  std::vector<double> rests;
+  std::vector<double> wholes;
+  for (int round = 0; round < kRounds; ++round) {
+    spent = {};
+    const double whole = subject.round(kernel, independent).whole;
+    double rest = whole;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const double time = microseconds(Clock::duration(spent[part].time));
+      times[part].push_back(time);
+      calls[part] += spent[part].calls;
+      rest -= time;
+    }
+    rests.push_back(rest);
+    wholes.push_back(whole);
+  }
+  std::string line = fmt::format("{:>6} {:>12}", batch, independent ? "independent" : "dependent");
+  for (std::size_t part = 0; part < parts; ++part) {
+    line += fmt::format(" {:>10.3f} ({:>5.2f})", median(times[part]),
+                        static_cast<double>(calls[part]) / (double{kLaunches} * kRounds));
+  }
+  fmt::print("{} {:>10.3f} {:>10.3f}\n", line, median(rests), median(wholes));
+}
+
+double clock_costs() {
+  constexpr int kReads = 10'000;
+  const auto before = Clock::now();
+  for (int i = 0; i < kReads; ++i) Clock::now();
+  return std::chrono::duration<double, std::micro>(Clock::now() - before).count() / kReads;
+}
 
 }  // namespace
 
@@ -89,9 +226,7 @@ int main() {
   // Rounds of all batch sizes take turns, so that a slow spell of the machine meets each of them.
   for (int round = 0; round <= kRounds; ++round) {
     for (const auto& subject : subjects) {
-      subject->round(kernel, false);
-      subject->round(kernel, true);
-      if (round == 0) subject->forget();  // compiled and uploaded
+      subject->visit(kernel, round > 0);  // compiled and uploaded in the first
     }
   }
   fmt::print("{}: us a launch, medians of {} rounds of {}, and how many times less than batch 1\n",
@@ -109,5 +244,15 @@ int main() {
                           single.whole(independent) / subject.whole(independent));
     }
     fmt::print("{}\n", line);
+  }
+
+  fmt::print(
+      "\nmedians in us a launch (calls); a timed call takes {:.3f} longer, of which half counts\n",
+      2 * clock_costs());
+  std::string head = fmt::format("{:>6} {:>12}", "batch", "");
+  for (const char* part : kParts) head += fmt::format(" {:>18}", part);
+  fmt::print("{} {:>10} {:>10}\n", head, "the rest", "whole");
+  for (const int batch : kBatches) {
+    for (const bool independent : {false, true}) print_parts(kernel, batch, independent);
   }
 }

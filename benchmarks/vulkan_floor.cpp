@@ -106,9 +106,12 @@ class Opened {
 /// buffers, a fence each.
 class ByHand {
  public:
-  ByHand(Opened& on, int batch)
+  /// Of each submission, or of a round's last alone.
+  enum class Fences { all, last };
+  ByHand(Opened& on, int batch, Fences fences)
       : on_(on),
         batch_(batch),
+        fences_(fences),
         api_(vulkan::api_of(*on.driver)),
         device_(vulkan::handles_of(*on.driver).device),
         queue_(vulkan::handles_of(*on.driver).queue),
@@ -136,16 +139,13 @@ class ByHand {
       api_.CmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
       for (int k = 0; k < batch_; ++k) dispatch(slot.commands, i++, independent);
       check(api_.EndCommandBuffer(slot.commands));
-      VkSubmitInfo info{};
-      info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-      info.commandBufferCount = 1;
-      info.pCommandBuffers = &slot.commands;
-      check(api_.QueueSubmit(queue_, 1, &info, slot.fence));
+      submit(slot, fences_ == Fences::all || &slot == &slots_.back());
       if (batch_ == 1) wait_for(slot);
     }
   }
   void wait() {
     if (batch_ == 1) return;
+    if (fences_ == Fences::last) return wait_for(slots_.back());
     for (const Slot& slot : slots_) wait_for(slot);
   }
 
@@ -173,6 +173,13 @@ class ByHand {
     return slot;
   }
 
+  void submit(const Slot& slot, bool fence) {
+    VkSubmitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &slot.commands;
+    check(api_.QueueSubmit(queue_, 1, &info, fence ? slot.fence : VK_NULL_HANDLE));
+  }
   void wait_for(const Slot& slot) {
     check(api_.WaitForFences(device_, 1, &slot.fence, VK_TRUE, ~std::uint64_t{0}));
     check(api_.ResetFences(device_, 1, &slot.fence));
@@ -204,6 +211,7 @@ class ByHand {
 
   Opened& on_;
   const int batch_;
+  const Fences fences_;
   const vulkan::DeviceApi& api_;
   const VkDevice device_;
   const VkQueue queue_;
@@ -271,7 +279,8 @@ void measure(int batch) {
   Opened plain({.batch = limit});
   Opened fenced({.batch = limit, .lacking = {.timeline_semaphores = true}});
   Opened by_hand_on({.batch = 1});
-  ByHand by_hand(by_hand_on, batch);
+  ByHand by_hand(by_hand_on, batch, ByHand::Fences::all);
+  ByHand one_fence(by_hand_on, batch, ByHand::Fences::last);
   Whole whole(batch);
   const auto below = [](const std::string& name, Opened& on) {
     return Way{name,
@@ -287,11 +296,19 @@ void measure(int batch) {
   std::array ways{
       Way{"by hand", [&](bool apart) { by_hand.launch(apart); }, [&] { by_hand.wait(); }, {}, {}},
       below("backend", plain), below("fences", fenced),
+      Way{"one fence",
+          [&](bool apart) { one_fence.launch(apart); },
+          [&] { one_fence.wait(); },
+          {},
+          {}},
       Way{"Salvo", [&](bool apart) { whole.launch(apart); }, [&] { whole.wait(); }, {}, {}}};
   // Ways take turns, so that a slow spell of the machine meets each of them.
   for (int round = 0; round <= kRounds; ++round) {
     for (Way& way : ways) {
-      for (const bool independent : {false, true}) run(way, independent, round > 0);
+      // The first round finds another way's device in the GPU, and a cold cache.
+      for (const bool counts : {false, true}) {
+        for (const bool independent : {false, true}) run(way, independent, counts && round > 0);
+      }
     }
   }
   for (const Way& way : ways) {

@@ -139,7 +139,7 @@ class Pinned {
 template <class T>
 Pinned<T> alloc_pinned(const Device& device, std::size_t count) {
   if (count == 0) return {};
-  return {detail::allocate_host(device.state(), count * sizeof(T)), count};
+  return {detail::allocate_host(device.state(), detail::array_bytes(count, sizeof(T))), count};
 }
 /// Frees now, after the copies that use it, and throws what they met. It is empty afterwards.
 template <class T>
@@ -190,8 +190,8 @@ void copy_to_host(const VectorView<T>& from, std::size_t first,
                   std::type_identity_t<std::span<T>> to) {
   detail::copy_to_host(detail::byte_range(from, first, to.size()), to.data());
 }
-/// Copies where the data is: within a device if it is there, else through the host. The ranges may
-/// overlap.
+/// Copies where the data is: within a device, or straight to another that has a copy of `to`, where
+/// the two have a way; else through the host. The ranges may overlap.
 template <class T>
 void copy(const VectorView<T>& from, std::size_t from_first, const VectorView<T>& to,
           std::size_t to_first, std::size_t count) {
@@ -298,7 +298,8 @@ VectorView<T> wrap_device_memory(const Device& device, std::uint64_t address, st
   static_assert(detail::is_element<T>,
                 "salvo: views hold scalars and records registered with salvo::Record");
   if (count == 0) return {};
-  return {detail::adopt_memory(device.state(), address, count * sizeof(T)), 0, count};
+  return {detail::adopt_memory(device.state(), address, detail::array_bytes(count, sizeof(T))), 0,
+          count};
 }
 
 }  // namespace salvo

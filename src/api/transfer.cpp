@@ -127,6 +127,13 @@ void copy(const ByteRange& from, const ByteRange& to) {
     runtime::StreamState queue(source);
     return copy_on_device(queue, from, to);
   }
+  if (on_source && target && target != source && !source->is_inherited()) {
+    const std::scoped_lock issue(source->issue_lock(), target->issue_lock());
+    if (from.storage->copy_range_to_peer(*source, from.first, *to.storage, *target, to.first,
+                                         from.bytes)) {
+      return;
+    }
+  }
   std::vector<std::byte> bytes(from.bytes);
   from.storage->read_range(from.first, bytes.data(), bytes.size());
   if (on_target) return copy_to_device(target, to, bytes.data());

@@ -58,7 +58,8 @@ void DeviceDriver::read_async(Queue&, const HostBlock&, std::size_t, Buffer, std
                               std::size_t) {
   lacking(*this, "copy asynchronously");
 }
-bool DeviceDriver::copy_from(Queue&, Buffer, DeviceDriver&, Queue&, Buffer, std::size_t) {
+bool DeviceDriver::copy_from(Queue&, Buffer, std::size_t, DeviceDriver&, Queue&, Buffer,
+                             std::size_t, std::size_t) {
   return false;
 }
 Buffer DeviceDriver::adopt(std::uint64_t, std::size_t) {

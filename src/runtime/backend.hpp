@@ -79,6 +79,10 @@ struct Program {
   std::string code;                  // source text, or SPIR-V/PTX bytes
   std::vector<std::string> options;  // for the device compiler, in order
   std::string name;                  // the kernel's, for messages
+  /// By parameter: what `entry` takes a span's address for a multiple of; 1 or none: nothing. Where
+  /// a launch passes another address, it starts `unaligned_entry` instead, which such code has too.
+  std::vector<std::uint32_t> alignments{};
+  std::string unaligned_entry{};
 };
 
 /// How IR becomes a Program. Part of every cache key.
@@ -241,11 +245,12 @@ class DeviceDriver {
   virtual void read_async(Queue& queue, const HostBlock& to, std::size_t to_offset, Buffer from,
                           std::size_t offset, std::size_t bytes);
 
-  /// Copies a buffer of `source`, another device, without the host: after what `source_queue` holds
-  /// and before what it gets later; `queue` is this device's. False if the two have no such way,
-  /// which the default says. The issue locks of both are held.
-  virtual bool copy_from(Queue& queue, Buffer to, DeviceDriver& source, Queue& source_queue,
-                         Buffer from, std::size_t bytes);
+  /// Copies bytes of a buffer of `source`, another device, without the host: after what
+  /// `source_queue` holds and before what it gets later; `queue` is this device's. False if the two
+  /// have no such way, which the default says. The issue locks of both are held.
+  virtual bool copy_from(Queue& queue, Buffer to, std::size_t to_offset, DeviceDriver& source,
+                         Queue& source_queue, Buffer from, std::size_t from_offset,
+                         std::size_t bytes);
 
   // Other libraries in the process. What is adopted stays theirs, is never released here, and
   // outlives its use. Throws Errc::invalid_argument for an address of no memory of this device.

@@ -274,11 +274,39 @@ void DeviceState::on_scratch_drain(std::function<void()> reclaim) {
   reclaimers_.push_back(std::move(reclaim));
 }
 
+DeviceState::Turn::Turn(DeviceState& device) : device_(device) {
+  if (device.is_reclaiming()) {
+    throw Error(Errc::invalid_argument,
+                "what on_scratch_drain registered launched a kernel or cleared a cache");
+  }
+  device.issue_lock_.lock();
+  device.reclaimed_.wait(device.issue_lock_, [&] {
+    return device.reclaiming_.load(std::memory_order_relaxed) == std::thread::id();
+  });
+}
+
+void DeviceState::reclaim_outside() {
+  if (reclaimers_.empty()) return;
+  const std::vector<std::function<void()>> reclaimers = reclaimers_;
+  reclaiming_ = std::this_thread::get_id();
+  issue_lock_.unlock();
+  std::exception_ptr failure;
+  try {
+    for (const auto& reclaim : reclaimers) reclaim();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  issue_lock_.lock();
+  reclaiming_ = std::thread::id();
+  reclaimed_.notify_all();
+  if (failure) std::rethrow_exception(failure);
+}
+
 void DeviceState::grow_scratch(std::uint32_t& mark, std::uint32_t bytes) {
   if (drains_scratch_) {
     // Cached blocks may have work of any stream in flight, so all of them are waited for.
     streams_.finish_all();
-    for (const auto& reclaim : reclaimers_) reclaim();
+    reclaim_outside();
     pool_.trim();
     raise(scratch_drains_);
   }

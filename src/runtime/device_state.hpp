@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -86,21 +87,43 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   QuietMutex& issue_lock() noexcept { return issue_lock_; }
 
   FirstLaunchCounts& first_launch_counts() noexcept { return first_launch_counts_; }
-  /// Launches on a queue; the issue lock is held. `scratch_mark` is the most spill memory a thread
-  /// of that queue's launches has needed. A launch that needs more first waits for the device, runs
-  /// what `on_scratch_drain` registered and gives cached memory back, once for each new maximum
-  /// (P7): the driver is about to allocate scratch memory for it.
+  /// The issue lock of a thread that launches, or changes what launches use. Launches keep their
+  /// order: it waits while another thread has let go of the lock in the middle of one, to run what
+  /// `on_scratch_drain` registered. Throws Errc::invalid_argument if that is this thread.
+  class Turn {
+   public:
+    explicit Turn(DeviceState& device);
+    ~Turn() { device_.issue_lock_.unlock(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    DeviceState& device_;
+  };
+  /// Whether this thread is in what `on_scratch_drain` registered.
+  bool is_reclaiming() const noexcept {
+    return reclaiming_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+  /// Makes ready for a launch whose threads spill more than `scratch_mark`, the most of that
+  /// queue's launches so far: waits for the device, runs what `on_scratch_drain` registered and
+  /// gives cached memory back, once for each new maximum (P7), because the driver is about to
+  /// allocate scratch memory. A Turn is held, and let go of meanwhile (W25); true if so.
+  bool make_scratch(std::uint32_t& scratch_mark, const Executable& executable) {
+    if (executable.spill_bytes_per_thread() <= scratch_mark) [[likely]]
+      return false;
+    grow_scratch(scratch_mark, executable.spill_bytes_per_thread());
+    return true;
+  }
+  /// Launches on a queue, with scratch memory made. A Turn is held.
   void launch(Queue& queue, std::uint32_t& scratch_mark, Executable& executable,
               const LaunchShape& shape, std::span<const Argument> arguments) {
-    if (executable.spill_bytes_per_thread() > scratch_mark) [[unlikely]] {
-      grow_scratch(scratch_mark, executable.spill_bytes_per_thread());
-    }
+    make_scratch(scratch_mark, executable);
     driver().launch(queue, executable, shape, arguments);
   }
   /// The mark of the default queue, guarded by the issue lock.
   std::uint32_t& scratch_mark() noexcept { return scratch_mark_; }
-  /// Registers what else can free memory of the device. Called with the device idle and its issue
-  /// lock held, so it must not call the library.
+  /// Registers what else can free memory of the device. Called with the device idle and no lock
+  /// held.
   void on_scratch_drain(std::function<void()> reclaim);
   /// Without draining the marks move all the same. Set before the first launch.
   void set_scratch_drain(bool drains) noexcept { drains_scratch_ = drains; }
@@ -165,6 +188,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// The probe's result from disk, or measured and then kept there (W53).
   FloatProbe probe();
   void grow_scratch(std::uint32_t& mark, std::uint32_t bytes);
+  void reclaim_outside();
 
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;
@@ -195,6 +219,9 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   bool drains_scratch_ = true;
   std::uint32_t scratch_mark_ = 0;                 // guarded by the issue lock
   std::vector<std::function<void()>> reclaimers_;  // the same
+  std::condition_variable_any reclaimed_;
+  /// Who has let go of the issue lock to run them, or nobody; changed with the lock held.
+  std::atomic<std::thread::id> reclaiming_{};
   std::atomic<std::uint64_t> scratch_drains_{0};
 };
 

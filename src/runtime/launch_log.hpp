@@ -17,8 +17,12 @@ namespace salvo::runtime {
 /// Of one device. Guarded by its issue lock but where noted. Allocates with the first launch alone.
 class LaunchLog {
  public:
-  /// The ticket that the next launch gets.
-  std::uint64_t next_ticket() const noexcept { return last_ticket_ + 1; }
+  /// The ticket that the next launch gets, which is about to be made: its entry is brought near
+  /// while the driver works.
+  std::uint64_t next_ticket() const noexcept {
+    if (count_ < open_.size()) __builtin_prefetch(&open_[count_], 1);
+    return last_ticket_ + 1;
+  }
   /// Notes a launch that `queue` took. Vectors that it writes keep the ticket. The name lasts.
   std::uint64_t add(const Queue& queue, const std::string& kernel,
                     const std::source_location& where) {

@@ -273,13 +273,40 @@ std::unique_ptr<DeviceCopy> Storage::copy_to_peer(DeviceState& source, DeviceSta
   made->seen = state_.load(std::memory_order_acquire);
   target.streams().order_default_after(made->uses, false);
   // Of the source the driver itself, which its like on the target must recognise.
-  if (!target.driver().copy_from(target.driver().queue(), made->buffer, source.unwatched_driver(),
-                                 source.driver().queue(), copy->buffer, bytes_)) {
+  if (!target.driver().copy_from(target.driver().queue(), made->buffer, 0,
+                                 source.unwatched_driver(), source.driver().queue(), copy->buffer,
+                                 0, bytes_)) {
     give_back(*made);
     return nullptr;
   }
   made->upload = target.streams().next_upload();
   return made;
+}
+
+bool Storage::copy_range_to_peer(DeviceState& source, std::size_t first, Storage& to,
+                                 DeviceState& target, std::size_t to_first, std::size_t bytes) {
+  const std::scoped_lock lock(transfer_lock_, to.transfer_lock_);
+  DeviceCopy* from_copy = copy_on(source);
+  DeviceCopy* to_copy = to.copy_on(target);
+  const bool whole = to_first == 0 && bytes == to.bytes_;
+  if (!from_copy || !device_current(residence()) || !to_copy ||
+      !(whole || device_current(to.residence()))) {
+    return false;
+  }
+  check_not_lost(*from_copy);
+  if (!whole) check_not_lost(*to_copy);
+  source.streams().order_default_after(from_copy->uses, true);
+  source.finish(source.driver().queue());  // what failed there must not travel as if it had not
+  target.streams().order_default_after(to_copy->uses, false);
+  if (!target.driver().copy_from(target.driver().queue(), to_copy->buffer, to_first,
+                                 source.unwatched_driver(), source.driver().queue(),
+                                 from_copy->buffer, first, bytes)) {
+    return false;
+  }
+  if (whole) to_copy->written_by = 0;
+  to_copy->upload = target.streams().next_upload();
+  to.mark_device_newer();
+  return true;
 }
 
 bool Storage::replace_copy(const DeviceState& source, std::unique_ptr<DeviceCopy>& made) {
@@ -333,6 +360,10 @@ std::byte* write_host(runtime::Storage& storage) {
   return storage.write_host();
 }
 
+void too_many_elements(std::size_t count, std::size_t element_bytes) {
+  throw Error(Errc::out_of_memory,
+              fmt::format("no memory holds {} elements of {} bytes", count, element_bytes));
+}
 void index_out_of_range(std::size_t index, std::size_t size) {
   throw Error(Errc::invalid_argument,
               fmt::format("index {} is past the vector's {} elements", index, size));

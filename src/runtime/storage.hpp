@@ -126,6 +126,11 @@ class alignas(64) Storage {
   /// A copy of the newer bytes on `target`, made there by the two drivers alone; null if they have
   /// no way, or the bytes on `source` are not the newer ones. Both issue locks are held.
   std::unique_ptr<DeviceCopy> copy_to_peer(DeviceState& source, DeviceState& target);
+  /// Copies bytes of this storage's copy on `source` into that of another storage on `target`, by
+  /// the two drivers alone. False if they have no way, one of the copies is gone or stale, and
+  /// nothing was done. Both issue locks are held.
+  bool copy_range_to_peer(DeviceState& source, std::size_t first, Storage& to, DeviceState& target,
+                          std::size_t to_first, std::size_t bytes);
   /// Puts such a copy in the place of the one on `source`. The locks of drop_copy are held; false
   /// if bytes were written meanwhile, and then `copy` is the caller's to give back.
   bool replace_copy(const DeviceState& source, std::unique_ptr<DeviceCopy>& copy);

@@ -143,10 +143,11 @@ void WatchedDriver::copy(Queue& queue, Buffer to, std::size_t to_offset, Buffer 
   inner_.copy(queue, to, to_offset, from, from_offset, bytes);
 }
 
-bool WatchedDriver::copy_from(Queue& queue, Buffer to, DeviceDriver& source, Queue& source_queue,
-                              Buffer from, std::size_t bytes) {
+bool WatchedDriver::copy_from(Queue& queue, Buffer to, std::size_t to_offset, DeviceDriver& source,
+                              Queue& source_queue, Buffer from, std::size_t from_offset,
+                              std::size_t bytes) {
   const TraceScope scope = traced("copy from another device", queue, bytes);
-  return inner_.copy_from(queue, to, source, source_queue, from, bytes);
+  return inner_.copy_from(queue, to, to_offset, source, source_queue, from, from_offset, bytes);
 }
 
 void WatchedDriver::write_async(Queue& queue, Buffer to, std::size_t offset, const HostBlock& from,

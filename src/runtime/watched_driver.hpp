@@ -104,7 +104,8 @@ class WatchedDriver final : public DeviceDriver {
   void read_async(Queue& queue, const HostBlock& to, std::size_t to_offset, Buffer from,
                   std::size_t offset, std::size_t bytes) override;
   std::unique_ptr<Executable> build_source(const UserSource& source) override;
-  bool copy_from(Queue& queue, Buffer to, DeviceDriver& source, Queue& source_queue, Buffer from,
+  bool copy_from(Queue& queue, Buffer to, std::size_t to_offset, DeviceDriver& source,
+                 Queue& source_queue, Buffer from, std::size_t from_offset,
                  std::size_t bytes) override;
   Buffer adopt(std::uint64_t address, std::size_t bytes) override {
     return inner_.adopt(address, bytes);

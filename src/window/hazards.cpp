@@ -18,22 +18,18 @@ void add_access(HeldLaunch& launch, std::uint32_t parameter, runtime::Storage& s
   const ParameterFacts& facts = launch.kernel->parameters[parameter];
   runtime::Argument& argument = launch.arguments[parameter];
   argument.touch = facts.touch;
-  std::uint64_t begin = argument.byte_offset;
-  std::uint64_t end = argument.byte_offset + argument.length * facts.element_bytes;
-  if (store_unit > 1) {
-    begin = begin / store_unit * store_unit;
-    end = (end + store_unit - 1) / store_unit * store_unit;
-  }
+  const ByteRange bytes =
+      touched_bytes(argument.byte_offset, argument.length, facts.element_bytes, store_unit);
   // Written in place: copying one right after its small fields were stored stalls the processor.
   Access& made = launch.accesses.emplace_back();
   made.storage = &storage;
   made.copy = copy;
   made.parameter = parameter;
-  made.begin = begin;
-  made.end = end;
+  made.begin = bytes.begin;
+  made.end = bytes.end;
   made.reads = facts.reads;
   made.writes = facts.writes;
-  made.whole = begin == 0 && end >= storage.bytes();
+  made.whole = bytes.begin == 0 && bytes.end >= storage.bytes();
   for (const Access* other = launch.accesses.data(); other != &made; ++other) {
     launch.may_alias = launch.may_alias || conflicts(made, *other);
   }

@@ -10,6 +10,24 @@
 
 namespace salvo::window {
 
+/// The bytes of its allocation that a span argument touches, widened to whole store units (W13).
+struct ByteRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool overlaps(const ByteRange& other) const noexcept {
+    return begin < other.end && other.begin < end;
+  }
+};
+inline ByteRange touched_bytes(std::uint64_t byte_offset, std::uint64_t length,
+                               std::uint32_t element_bytes, std::uint32_t store_unit) noexcept {
+  ByteRange range{byte_offset, byte_offset + length * element_bytes};
+  if (store_unit > 1) {
+    range.begin = range.begin / store_unit * store_unit;
+    range.end = (range.end + store_unit - 1) / store_unit * store_unit;
+  }
+  return range;
+}
+
 /// Adds the access of one span argument, which `launch` has already, and keeps `may_alias`. `copy`
 /// is null if the vector is not on the device yet. `store_unit` is the device's smallest store that
 /// leaves its neighbours alone, in bytes.

@@ -162,8 +162,9 @@ void LaunchWindow::issue_oldest(runtime::DeviceState& device, std::size_t most,
 
 void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures) {
   if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
+  if (device.is_reclaiming()) return;  // this thread is issuing
   const runtime::TraceScope traced(device.trace(), "issue", "", device.id());
-  const std::lock_guard issue(device.issue_lock());
+  const runtime::DeviceState::Turn turn(device);
   issue_oldest(device, kAll, failures);
 }
 
@@ -174,6 +175,10 @@ void LaunchWindow::issue(runtime::DeviceState& device) {
 }
 
 void LaunchWindow::issue_all() {
+  const auto holds = [](const auto& window) {
+    return window->unissued.load(std::memory_order_acquire) != 0;
+  };
+  if (std::ranges::none_of(windows_, holds)) return;
   Failures failures;
   for (const auto& device : core_.devices()) issue_device(*device, failures);
   throw_first(std::move(failures));
@@ -230,7 +235,7 @@ void LaunchWindow::exit() noexcept {
   Failures failures;
   for (const auto& device : core_.devices()) {
     try {
-      const std::lock_guard issue(device->issue_lock());
+      const runtime::DeviceState::Turn turn(*device);
       window_of(*device).closed = true;
       device->finish_all();
     } catch (...) {
@@ -281,7 +286,8 @@ void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch
     log_fallback(device, launch.kernel->kernel.name, failure);
     if (explain_.listening()) {
       explain_.say({Decision::Kind::epilogue, false, Reason::build_failed,
-                    launch.kernel->kernel.name, device.id(), failure.what()});
+                    launch.kernel->kernel.name, device.id(), failure.what(),
+                    SourceLocation::from(launch.where)});
     }
     issue_parts(device, launch, failures);
   }
@@ -331,37 +337,33 @@ void LaunchWindow::note_failed(runtime::DeviceState& device, const HeldLaunch& l
   }
 }
 
-runtime::Executable& LaunchWindow::executable_of(runtime::DeviceState& device,
-                                                 const HeldLaunch& launch) {
-  Prepared& prepared = *launch.prepared;
+runtime::Executable& LaunchWindow::executable_of(runtime::DeviceState& device, Prepared& prepared,
+                                                 bool may_alias) {
   if (prepared.generation != device.generation()) {
     prepared.executables = {};
     prepared.generation = device.generation();
   }
-  runtime::Executable*& executable = prepared.executables[launch.may_alias ? 1 : 0];
+  runtime::Executable*& executable = prepared.executables[may_alias ? 1 : 0];
   if (!executable) {
-    executable =
-        &device.executable(*prepared.kernel, prepared.digest,
-                           translate_options(launch.may_alias, prepared.device_contraction),
-                           &prepared.programs[launch.may_alias ? 1 : 0]);
+    executable = &device.executable(*prepared.kernel, prepared.digest,
+                                    translate_options(may_alias, prepared.device_contraction),
+                                    &prepared.programs[may_alias ? 1 : 0]);
   }
   return *executable;
 }
 
-void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch,
-                                 runtime::StreamState* stream) {
+void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch) {
   if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
-  runtime::Executable& executable = executable_of(device, launch);
+  runtime::Executable& executable = executable_of(device, *launch.prepared, launch.may_alias);
   const runtime::Dim3& block = launch.shape.block;
   if (!launch.parts.empty() &&
       std::uint64_t{block[0]} * block[1] * block[2] > executable.max_threads_per_block()) {
     throw Error(Errc::launch_failed, "the merged kernel takes smaller blocks than its producer");
   }
-  if (!stream) window_of(device).unsubmitted = true;
-  runtime::Queue& queue = stream ? stream->queue() : device.driver().queue();
+  window_of(device).unsubmitted = true;
+  runtime::Queue& queue = device.driver().queue();
   launch.shape.ticket = device.launches().next_ticket();
-  device.launch(queue, stream ? stream->scratch_mark() : device.scratch_mark(), executable,
-                launch.shape, launch.arguments);
+  device.launch(queue, device.scratch_mark(), executable, launch.shape, launch.arguments);
   note_launched(device, queue, launch);
 }
 
@@ -409,7 +411,8 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     counters_.refuse(reason);
     if (!explain_.listening()) return false;
     explain_.say({Decision::Kind::horizontal, false, reason, names_of(group), device.id(),
-                  std::move(words)});
+                  std::move(words), SourceLocation::from(group.members.back()->where),
+                  SourceLocation::from(group.members.front()->where)});
     return false;
   };
   if (settings_.planner() == Planner::profit) {

@@ -41,6 +41,8 @@ bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
 
 LaunchWindow::LaunchWindow(runtime::Core& core)
     : core_(core), explain_(core.environment().explain, core.trace()) {
+  settings_.set_enabled(core.environment().window);
+  settings_.set_epilogue(core.environment().epilogue);
   settings_.set_background_compile(core.environment().background_compile);
   for (std::size_t i = 0; i < core.devices().size(); ++i) {
     windows_.push_back(std::make_unique<DeviceWindow>());
@@ -155,32 +157,10 @@ void LaunchWindow::upload(runtime::DeviceState& device,
   }
 }
 
-void LaunchWindow::run_now(const Call& call) {
-  issue_all();  // W7
-  run_with(call.device, call.arguments, [&] {
-    HeldLaunch& launch = call.window.immediate;
-    try {
-      capture(call, launch);
-      if (call.stream) {
-        for (const Access& access : launch.accesses) call.stream->use(*access.copy, access.writes);
-      }
-      launch_single(call.device, launch, call.stream);
-    } catch (...) {
-      launch.reset();
-      throw;
-    }
-    Counters::raise(counters_.issued);
-    for (const Access& access : launch.accesses) {
-      if (access.writes) access.storage->mark_device_newer();
-    }
-    launch.reset();
-  });
-}
-
 void LaunchWindow::clear_fused_cache() {
   forget_repetitions();
   for (const auto& device : core_.devices()) {
-    const std::lock_guard issue(device->issue_lock());
+    const runtime::DeviceState::Turn turn(*device);
     window_of(*device).plans.clear();
   }
   fused_cache_.clear();
@@ -191,7 +171,7 @@ void LaunchWindow::clear_launch_cache() {
   forget_repetitions();
   Failures failures;
   for (const auto& device : core_.devices()) {
-    const std::lock_guard issue(device->issue_lock());
+    const runtime::DeviceState::Turn turn(*device);
     try {
       device->finish(device->driver().queue());
     } catch (...) {

@@ -25,6 +25,7 @@
 #include "window/explain.hpp"
 #include "window/fused_cache.hpp"
 #include "window/grants.hpp"
+#include "window/hazards.hpp"
 #include "window/held_launch.hpp"
 #include "window/limits.hpp"
 #include "window/plan.hpp"
@@ -131,6 +132,18 @@ class LaunchWindow final : public runtime::HeldWork {
     runtime::LaunchShape shape;
     std::vector<runtime::Argument> arguments;
   };
+  /// A launch that runs at once. Kept for its memory.
+  struct Immediate {
+    struct BoundSpan {
+      runtime::Storage* storage;
+      runtime::DeviceCopy* copy;
+      ByteRange bytes;
+      bool writes;
+    };
+    std::vector<runtime::Argument> arguments;
+    std::vector<BoundSpan> spans;
+    bool may_alias = false;  // two of its spans overlap and one is written (W80)
+  };
   /// What one device holds.
   struct DeviceWindow {
     mutable std::mutex lock;
@@ -160,7 +173,7 @@ class LaunchWindow final : public runtime::HeldWork {
     std::vector<FusedLaunch> fused_launches;       // that the commands point to, by group
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
-    HeldLaunch immediate;                      // the launch that runs at once
+    Immediate immediate;                       // the launch that runs at once
     bool closed = false;                       // the exit flush is over
     bool unsubmitted = false;                  // launched, not yet submitted
   };
@@ -193,13 +206,25 @@ class LaunchWindow final : public runtime::HeldWork {
   static runtime::LaunchShape shape_of(const runtime::DeviceState& device,
                                        const std::string& kernel, std::uint64_t shared_bytes,
                                        std::uint32_t usual_block, const Dims& dims);
-  static void check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
-                              const Dims& dims, std::span<const detail::CallArgument> arguments);
+  /// What one walk over the arguments of a call tells.
+  struct Glance {
+    bool ready = true;     // the launch can be made of them as they are
+    bool escaped = false;  // an argument's device address was handed out (W24)
+  };
+  static Glance check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
+                                const Dims& dims, std::span<const detail::CallArgument> arguments);
 
   static std::uint32_t automatic_block(runtime::DeviceState& device, Prepared& prepared);
-  Reason why_not_held(const runtime::DeviceState& device,
-                      std::span<const detail::CallArgument> arguments,
+  Reason why_not_held(const runtime::DeviceState& device, bool escaped,
                       const runtime::StreamState* stream) const noexcept;
+
+  // Launches that run at once (run_now.cpp).
+  /// `ready`: the arguments were ready when they were looked at.
+  void run_now(const Call& call, bool ready);
+  /// The rest is done with the issue lock held. False if an argument is not ready.
+  static bool bind(const Call& call, Immediate& launch);
+  static void start(const Call& call, Immediate& launch, runtime::Executable& executable);
+  static std::uint32_t& scratch_mark_of(const Call& call);
 
   // Holding (hold.cpp).
   enum class Outcome : std::uint8_t { done, make_room, begin_anew, upload, probe, too_late };
@@ -216,7 +241,6 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Puts a launch into a group; takes it only if that is done.
   Outcome place(const Candidate& candidate, std::unique_ptr<HeldLaunch>& launch, bool current,
                 Placed& placed);
-  void run_now(const Call& call);
   /// Fills a launch from a call; spans without a copy on the device yet have none.
   static void capture(const Call& call, HeldLaunch& launch);
   /// The group a launch joins, or null for a new one; `reason` says why not the latest held group.
@@ -241,7 +265,7 @@ class LaunchWindow final : public runtime::HeldWork {
                    Merge& merge);
   /// The answer to whether something merges with `launch` rests on those of its parameters.
   static void fix_values(HeldLaunch& launch, std::uint64_t values);
-  void explain_merge(const Candidate& candidate, const Merge& merge);
+  void explain_merge(const Candidate& candidate, const HeldLaunch& launch, const Merge& merge);
   Reason merge_limits(const Candidate& candidate, const Merge& merge) const;
   /// The merged launch, of which producer and consumer are not yet part; null if the producer is
   /// one, which then has taken over the consumer's arguments.
@@ -270,7 +294,7 @@ class LaunchWindow final : public runtime::HeldWork {
                 Work&& work) {
     for (;;) {
       if (!are_ready(arguments, device)) bring_to_device(device, arguments);
-      const std::lock_guard issue(device.issue_lock());
+      const runtime::DeviceState::Turn turn(device);
       try {
         // Another thread may have moved a vector away, or written it on the host, meanwhile.
         if (!are_ready(arguments, device) && !try_upload(device, arguments)) continue;
@@ -284,7 +308,8 @@ class LaunchWindow final : public runtime::HeldWork {
   void relieve(runtime::DeviceState& device);
   static std::unique_ptr<HeldLaunch> spare_launch(DeviceWindow& window);
   static Group& new_group(DeviceWindow& window);
-  void explain_pair(const Candidate& candidate, const Group& group, Reason reason);
+  void explain_pair(const Candidate& candidate, const HeldLaunch& launch, const Group& group,
+                    Reason reason);
 
   // Windows that repeat (repeat.cpp).
   /// Holds a launch where the same launch of an earlier window was held; false if the window held
@@ -320,7 +345,8 @@ class LaunchWindow final : public runtime::HeldWork {
                       runtime::LaunchCommand& command);
   /// Issues them as a sequence that came before; false if that must be done one by one.
   bool replay(runtime::DeviceState& device, std::size_t first, std::size_t count);
-  static runtime::Executable& executable_of(runtime::DeviceState& device, const HeldLaunch& launch);
+  static runtime::Executable& executable_of(runtime::DeviceState& device, Prepared& prepared,
+                                            bool may_alias);
   Plan& plan_for(runtime::DeviceState& device, const Group& group);
   /// False if the group must be issued one by one.
   bool issue_fused(runtime::DeviceState& device, Group& group, Failures& failures);
@@ -334,8 +360,7 @@ class LaunchWindow final : public runtime::HeldWork {
   /// Notes that a launch, or each that it stands for, was not carried out.
   void note_failed(runtime::DeviceState& device, const HeldLaunch& launch, const Error& failure,
                    Failures& failures);
-  void launch_single(runtime::DeviceState& device, HeldLaunch& launch,
-                     runtime::StreamState* stream = nullptr);
+  void launch_single(runtime::DeviceState& device, HeldLaunch& launch);
   /// Takes at most so many groups out of the window: all of them if `most` is the largest number.
   void detach(runtime::DeviceState& device, std::size_t most);
   void recycle(const runtime::DeviceState& device);
@@ -360,8 +385,14 @@ class LaunchWindow final : public runtime::HeldWork {
 /// came from may be gone.
 void keep_pending(std::vector<Error> failures) noexcept;
 std::vector<Error> take_pending() noexcept;
+void throw_kept();
+/// Whether any are kept; changed with them.
+inline constinit std::atomic<bool> failures_wait{false};
 /// Throws what was kept, if anything.
-void throw_pending();
+inline void throw_pending() {
+  if (failures_wait.load(std::memory_order_relaxed)) [[unlikely]]
+    throw_kept();
+}
 
 /// `failure` with the kernel and launch site added where it has none (W59).
 Error located(const Error& failure, const std::string& kernel, const std::source_location& where);

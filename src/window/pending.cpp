@@ -13,7 +13,6 @@ namespace {
 struct Pending {
   std::mutex lock;
   std::vector<Error> failures;
-  std::atomic<bool> any{false};
 };
 
 /// Never destroyed, because static vectors may outlive everything.
@@ -29,18 +28,18 @@ void keep_pending(std::vector<Error> failures) noexcept {
   Pending& kept = pending();
   const std::lock_guard lock(kept.lock);
   std::ranges::move(failures, std::back_inserter(kept.failures));
-  kept.any = true;
+  failures_wait = true;
 }
 
 std::vector<Error> take_pending() noexcept {
+  if (!failures_wait.load(std::memory_order_relaxed)) return {};
   Pending& kept = pending();
-  if (!kept.any.load(std::memory_order_relaxed)) return {};
   const std::lock_guard lock(kept.lock);
-  kept.any = false;
+  failures_wait = false;
   return std::exchange(kept.failures, {});
 }
 
-void throw_pending() {
+void throw_kept() {
   std::vector<Error> failures = take_pending();
   if (failures.empty()) return;
   const Error first = failures.front();

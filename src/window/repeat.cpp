@@ -37,7 +37,6 @@ Repetition* LaunchWindow::find_repetition(const DeviceWindow& window, const Kern
 bool LaunchWindow::hold_again(runtime::DeviceState& device, KernelRecord& kernel, const Dims& dims,
                               std::span<const detail::CallArgument> arguments) {
   DeviceWindow& window = window_of(device);
-  if (!window.repeats.load(std::memory_order_relaxed)) return false;
   if (explain_.listening() || device.trace() || scopes().paused > 0 ||
       device.launches().has_losses()) {
     return false;

@@ -76,8 +76,10 @@ class Repetition {
   /// bound by its group.
   void take(const Dims& dims, std::span<const detail::CallArgument> arguments) noexcept;
 
-  /// Whether groups were issued to make room: such a window may go on as it began.
-  bool rolls() const noexcept { return steps_.back().issued_before > 0; }
+  /// Whether a window that goes on as it began is ended there and begins again: groups of it were
+  /// issued to make room, or it is so long that merging across its end is worth less than holding
+  /// the rest without analysis.
+  bool rolls() const noexcept { return steps_.back().issued_before > 0 || steps_.size() >= kLong; }
   std::size_t launches() const noexcept { return steps_.size(); }
   bool is_complete() const noexcept { return next_ == steps_.size(); }
   const Step& step() const noexcept { return steps_[next_]; }
@@ -102,6 +104,8 @@ class Repetition {
   std::vector<std::unique_ptr<HeldLaunch>> take_apart();
 
  private:
+  static constexpr std::size_t kLong = 64;  // launches
+
   std::vector<Step> steps_;
   std::vector<Binding> bindings_;  // of all steps
   std::vector<std::unique_ptr<Group>> groups_;

@@ -15,7 +15,8 @@ bool LaunchWindow::describe_single(runtime::DeviceState& device, HeldLaunch& lau
     return false;
   }
   try {
-    command = {&executable_of(device, launch), &launch.shape, launch.arguments};
+    command = {&executable_of(device, *launch.prepared, launch.may_alias), &launch.shape,
+               launch.arguments};
   } catch (const Error&) {
     return false;  // thrown again when the launch is made by itself, and told with its name
   }

@@ -61,8 +61,8 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
   if (is_empty(shape)) return;
 
   if (explain_.listening()) {
-    explain_.say(
-        {Decision::Kind::window, false, Reason::native_code, launch.name, device.id(), ""});
+    explain_.say({Decision::Kind::window, false, Reason::native_code, launch.name, device.id(), "",
+                  SourceLocation::from(launch.dims.where())});
   }
   Counters::raise(counters_.submitted);
   counters_.refuse(Reason::native_code);
@@ -70,6 +70,14 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
   for (const detail::SourceArgument& argument : launch.arguments) values.push_back(argument.value);
   try {
     issue_all();  // W7
+    std::uint32_t& scratch_mark =
+        launch.stream ? launch.stream->scratch_mark() : device.scratch_mark();
+    try {
+      const runtime::DeviceState::Turn turn(device);
+      device.make_scratch(scratch_mark, launch.executable);
+    } catch (...) {
+      throw CallFailed{current_failure()};
+    }
     run_with(device, values, [&] {
       std::vector<runtime::Argument> arguments;
       for (const detail::CallArgument& value : values) {
@@ -85,8 +93,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
       if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
       if (!launch.stream) window_of(device).unsubmitted = true;
       runtime::Queue& queue = launch.stream ? launch.stream->queue() : device.driver().queue();
-      device.launch(queue, launch.stream ? launch.stream->scratch_mark() : device.scratch_mark(),
-                    launch.executable, shape, arguments);
+      device.launch(queue, scratch_mark, launch.executable, shape, arguments);
       const std::uint64_t ticket =
           device.launches().add(queue, runtime::lasting_name(launch.name), launch.dims.where());
       Counters::raise(counters_.issued);

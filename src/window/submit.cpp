@@ -120,7 +120,7 @@ std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepar
   try {
     if (usual == 0) {
       // Held so that nobody drops the compiled kernel meanwhile.
-      const std::lock_guard issue(device.issue_lock());
+      const runtime::DeviceState::Turn turn(device);
       usual = device.driver().preferred_block(&device.executable(
           *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
           &prepared.programs[0]));
@@ -134,29 +134,33 @@ std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepar
   return usual;
 }
 
-void LaunchWindow::check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
-                                   const Dims& dims,
-                                   std::span<const detail::CallArgument> arguments) {
+LaunchWindow::Glance LaunchWindow::check_arguments(
+    const runtime::DeviceState& device, const KernelRecord& record, const Dims& dims,
+    std::span<const detail::CallArgument> arguments) {
   const ir::Kernel& kernel = record.kernel;
-  const std::size_t declared = kernel.parameters.size() - record.live.size();
+  const std::size_t declared = record.parameters.size() - record.live.size();
   if (arguments.size() != declared) {
     refuse(kernel.name, dims,
            fmt::format("{} arguments for {} parameters", arguments.size(), declared));
   }
+  Glance glance;
   for (std::size_t p = 0; p < declared; ++p) {
-    if (!kernel.parameters[p].is_span) continue;
+    if (!record.parameters[p].is_span) continue;
     const detail::CallArgument& argument = arguments[p];
     if (argument.length > std::numeric_limits<std::int32_t>::max()) {
       refuse(kernel.name, dims,
              fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
                          argument.length));
     }
-    if (argument.storage && argument.storage->bytes() > device.properties().max_allocation_bytes) {
+    if (!argument.storage) continue;
+    if (argument.storage->bytes() > device.properties().max_allocation_bytes) {
       refuse(kernel.name, dims,
              fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
                          argument.storage->bytes(), device.id(),
                          device.properties().max_allocation_bytes));
     }
+    glance.ready = glance.ready && is_ready(argument, device);
+    glance.escaped = glance.escaped || argument.storage->escaped();
   }
   for (const fusion::ApartSpans& pair : record.apart) {
     if (!are_apart(pair, dims, arguments[pair.read], arguments[pair.written],
@@ -169,15 +173,15 @@ void LaunchWindow::check_arguments(const runtime::DeviceState& device, const Ker
                       pair.read + 1, pair.written + 1));
     }
   }
+  return glance;
 }
 
-Reason LaunchWindow::why_not_held(const runtime::DeviceState& device,
-                                  std::span<const detail::CallArgument> arguments,
+Reason LaunchWindow::why_not_held(const runtime::DeviceState& device, bool escaped,
                                   const runtime::StreamState* stream) const noexcept {
   if (exiting_) return Reason::exiting;
   if (stream) return Reason::on_stream;
   if (scopes().paused > 0) return Reason::paused;
-  if (touches_escaped(arguments)) return Reason::escaped;
+  if (escaped) return Reason::escaped;
   return settings_.why_not_held(device);
 }
 
@@ -187,7 +191,8 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
   throw_pending();
   const std::string& name = kernel->kernel.name;
   try {
-    if (!stream && hold_again(device, *kernel, dims, arguments)) {
+    if (!stream && window_of(device).repeats.load(std::memory_order_relaxed) &&
+        hold_again(device, *kernel, dims, arguments)) {
       Counters::raise(counters_.submitted);
       return;
     }
@@ -197,7 +202,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
     throw;
   }
   const runtime::TraceScope traced(device.trace(), "submit", name, device.id());
-  check_arguments(device, *kernel, dims, arguments);
+  const Glance glance = check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
   try {
     prepared = &kernel->on(device);
@@ -215,9 +220,10 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
 
   const Reason refused = kernel->never_held != Reason::none
                              ? kernel->never_held
-                             : why_not_held(device, arguments, stream);
+                             : why_not_held(device, glance.escaped, stream);
   if (explain_.listening()) {
-    explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), ""});
+    explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), "",
+                  SourceLocation::from(dims.where())});
   }
   Counters::raise(counters_.submitted);
   try {
@@ -225,7 +231,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
       hold(call);
     } else {
       counters_.refuse(refused);
-      run_now(call);
+      run_now(call, glance.ready);
     }
   } catch (const CallFailed& failure) {
     Counters::raise(counters_.failed);

@@ -92,6 +92,46 @@ TEST_P(Control, ForCountersThatPassTheLargestNumberGoOn) {
   }
 }
 
+TEST_P(Control, ForCountersThatPassTheLowestNumberGoOn) {
+  for (std::int32_t step : {0x0dedbeef, 0x09abcdef}) {
+    accumulate([&](Shapes& k, ValueId i, std::uint32_t sum) {
+      const ValueId start = k.op(Op::And, {i, number(k, 3)});
+      const ValueId loop =
+          k.for_up(k.op(Op::Sub, {number(k, -0x60000000), start}), number(k, -0x7e000000),
+                   number(k, step), [&](ValueId j) { mix(k, sum, j); });
+      k.kernel().nodes[loop].literal = 1;
+    });
+  }
+}
+
+TEST_P(Control, ForStepsMayBeKnownToTheLaunchAlone) {
+  accumulate([](Shapes& k, ValueId i, std::uint32_t sum) {
+    const ValueId odd = k.op(Op::And, {i, number(k, 1)});
+    const auto sum_up = [&](std::int32_t first, std::int32_t limit, ValueId step) {
+      k.for_up(number(k, first), number(k, limit), step, [&](ValueId j) { mix(k, sum, j); });
+    };
+    sum_up(-5, 40, k.op(Op::Add, {odd, number(k, 3)}));
+    sum_up(0x60000000, 0x7e000000, k.op(Op::Add, {odd, number(k, 0x0dedbeef)}));
+    // Upwards by less than nothing, until the counter passes the lowest number.
+    sum_up(10, 20, k.op(Op::Sub, {odd, number(k, 0x40000000)}));
+  });
+}
+
+TEST_P(Control, BreakAndContinueLeaveStridedLoops) {
+  accumulate([](Shapes& k, ValueId i, std::uint32_t sum) {
+    k.for_up(number(k, 0), i, number(k, 3), [&](ValueId a) {
+      k.for_up(a, k.op(Op::Add, {i, a}), number(k, 2), [&](ValueId b) {
+        const ValueId key = k.op(Op::And, {k.op(Op::Add, {a, b}), number(k, 7)});
+        k.if_else(k.op(Op::Eq, {key, number(k, 5)}), [&] { continue_(k); });
+        k.if_else(k.op(Op::Gt, {k.op(Op::Sub, {b, a}), number(k, 9)}), [&] { break_(k); });
+        mix(k, sum, b);
+      });
+      k.if_else(k.op(Op::Gt, {k.var_get(sum), number(k, 1 << 30)}), [&] { break_(k); });
+      mix(k, sum, a);
+    });
+  });
+}
+
 TEST_P(Control, StridedLoopsTouchTheElementsTheyName) {
   for (std::int32_t step : {1, 2, 5}) {
     Shapes k("strided");

@@ -51,6 +51,7 @@ void DriverFixture::TearDown() {
   EXPECT_EQ(fake_->buffers, 0);
   EXPECT_EQ(fake_->streams, 0);
   EXPECT_EQ(fake_->events, 0);
+  EXPECT_EQ(fake_->memory_pools, 0);
   EXPECT_EQ(fake_->depth, 0) << "a context was left behind";
 }
 

@@ -1,4 +1,4 @@
-// A stand-in libcuda.so.1: one device whose kernels do nothing.
+// A stand-in libcuda.so.1: devices whose kernels do nothing; one of them is listed.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +14,17 @@ using Address = unsigned long long;
 char elf[64] =
     "\x7f"
     "ELF";
-void* const kContext = elf;
+void* const kContexts[] = {elf, elf + 1};  // by device
 char* error_log = nullptr;
+
+/// A function is its name, kept.
+char* kept_name(const char* name) {
+  static char names[16][64];
+  static int next = 0;
+  char* const kept = names[next++ % 16];
+  std::strncpy(kept, name, sizeof(names[0]) - 1);
+  return kept;
+}
 
 }  // namespace
 
@@ -24,14 +33,14 @@ StandIn fake_cuda;
 #define SALVO_STAND_IN fake_cuda
 
 SALVO_FAKE(cuInit, (unsigned), )
-SALVO_FAKE(cuDriverGetVersion, (int* version), *version = 13000)
+SALVO_FAKE(cuDriverGetVersion, (int* version), *version = fake_cuda.version)
 SALVO_FAKE(cuGetErrorName, (int, const char** text), *text = "CUDA_ERROR_STAND_IN")
 SALVO_FAKE(cuGetErrorString, (int, const char** text), *text = "as the test asked")
 SALVO_FAKE(cuDeviceGetCount, (int* count), *count = 1)
 SALVO_FAKE(cuDeviceGet, (int* device, int index), *device = index)
 SALVO_FAKE(cuDeviceGetName, (char* name, int, int), std::strcpy(name, "Stand-in"))
 SALVO_FAKE(cuDeviceTotalMem_v2, (std::size_t * bytes, int), *bytes = std::size_t{1} << 34)
-SALVO_FAKE(cuDevicePrimaryCtxRetain, (void** context, int), *context = kContext;
+SALVO_FAKE(cuDevicePrimaryCtxRetain, (void** context, int device), *context = kContexts[device];
            ++fake_cuda.contexts)
 SALVO_FAKE(cuDevicePrimaryCtxRelease_v2, (int), --fake_cuda.contexts)
 SALVO_FAKE(cuCtxGetCurrent, (void** context),
@@ -74,7 +83,8 @@ SALVO_FAKE(cuEventElapsedTime, (float* milliseconds, void*, void*), *millisecond
 SALVO_FAKE(cuModuleLoadDataEx, (void** module, const void*, unsigned, int*, void**), *module = elf;
            ++fake_cuda.modules)
 SALVO_FAKE(cuModuleUnload, (void*), --fake_cuda.modules)
-SALVO_FAKE(cuModuleGetFunction, (void** function, void*, const char*), *function = elf)
+SALVO_FAKE(cuModuleGetFunction, (void** function, void*, const char* name),
+           *function = kept_name(name))
 SALVO_FAKE(cuFuncGetAttribute, (int* value, int what, void*),
            *value = what == 0   ? 512
                     : what == 3 ? 24
@@ -84,6 +94,16 @@ SALVO_FAKE(cuFuncSetAttribute, (void*, int, int), )
 SALVO_FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, void*, int size, std::size_t),
            *blocks = size == 128 ? 10 : 1024 / size)
 SALVO_FAKE(cuLinkDestroy, (void*), )
+SALVO_FAKE(cuMemPoolCreate, (void** pool, const void*), *pool = elf; ++fake_cuda.memory_pools)
+SALVO_FAKE(cuMemPoolDestroy, (void*), --fake_cuda.memory_pools)
+SALVO_FAKE(cuMemPoolSetAttribute, (void*, int, void*), )
+SALVO_FAKE(cuMemPoolSetAccess, (void*, const void*, std::size_t), )
+SALVO_FAKE(cuMemPoolTrimTo, (void*, std::size_t), )
+SALVO_FAKE(cuMemAllocFromPoolAsync, (Address * address, std::size_t bytes, void*, void*),
+           *address = reinterpret_cast<Address>(std::malloc(bytes));
+           ++fake_cuda.buffers)
+SALVO_FAKE(cuMemFreeAsync, (Address address, void*), std::free(reinterpret_cast<void*>(address));
+           --fake_cuda.buffers)
 
 SALVO_EXPORT int cuDeviceGetAttribute(int* value, int what, int);
 int cuDeviceGetAttribute(int* value, int what, int) {
@@ -114,8 +134,10 @@ int cuDeviceGetAttribute(int* value, int what, int) {
       return 0;
     case 18:
     case 76:
-    case 115:
       *value = 0;
+      return 0;
+    case 115:
+      *value = fake_cuda.pools;
       return 0;
     case 75:
       *value = fake_cuda.capability;
@@ -159,8 +181,9 @@ int cuLinkCreate_v2(unsigned count, int* options, void** values, void** linker) 
 
 SALVO_EXPORT int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*,
                                   void**);
-int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*, void**) {
+int cuLinkAddData_v2(void*, int, void* text, std::size_t, const char*, unsigned, int*, void**) {
   const int status = fake_cuda.answer("cuLinkAddData_v2");
+  std::strncpy(fake_cuda.source, static_cast<const char*>(text), sizeof(fake_cuda.source) - 1);
   if (status != 0) std::strcpy(error_log, "line 3: the assembler's words");
   return status;
 }
@@ -174,9 +197,11 @@ int cuLinkComplete(void*, void** code, std::size_t* bytes) {
 
 SALVO_EXPORT int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                 unsigned, void*, void**, void**);
-int cuLaunchKernel(void*, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void*, void**, void** extra) {
   if (const int status = fake_cuda.answer("cuLaunchKernel")) return status;
+  std::strncpy(fake_cuda.launched, static_cast<const char*>(function),
+               sizeof(fake_cuda.launched) - 1);
   const unsigned grid[] = {gx, gy, gz};
   const unsigned threads[] = {bx, by, bz};
   std::copy(std::begin(grid), std::end(grid), fake_cuda.grid);

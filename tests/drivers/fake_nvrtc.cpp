@@ -1,4 +1,4 @@
-// A stand-in libnvrtc.so.13 that records what is compiled.
+// A stand-in for NVRTC in one of several versions, which records what is compiled.
 // SPDX-License-Identifier: MIT
 #include "drivers/stand_in_compiler.hpp"
 
@@ -6,10 +6,21 @@ SALVO_EXPORT StandIn fake_nvrtc;
 StandIn fake_nvrtc;
 #define SALVO_STAND_IN fake_nvrtc
 
-SALVO_FAKE(nvrtcVersion, (int* major, int* minor), *major = 13; *minor = 0)
+#ifndef SALVO_NVRTC_VERSION  // and the first of the chips that it knows
+#  define SALVO_NVRTC_VERSION 13000
+#  define SALVO_NVRTC_CHIP 75
+#endif
+
+SALVO_FAKE(nvrtcVersion, (int* major, int* minor), *major = SALVO_NVRTC_VERSION / 1000;
+           *minor = SALVO_NVRTC_VERSION % 1000 / 10)
 SALVO_FAKE(nvrtcGetNumSupportedArchs, (int* count), *count = 2)
-SALVO_FAKE(nvrtcGetSupportedArchs, (int* archs), archs[0] = 75; archs[1] = 90)
+SALVO_FAKE(nvrtcGetSupportedArchs, (int* archs), archs[0] = SALVO_NVRTC_CHIP;
+           archs[1] = SALVO_NVRTC_CHIP + 15)
+#ifdef SALVO_NVRTC_WITHOUT_CUBIN  // as before 11.1
+SALVO_FAKE_COMPILER(nvrtc, Nothing)
+#else
 SALVO_FAKE_COMPILER(nvrtc, CUBIN)
+#endif
 // For sources that are compiled for no chip in particular.
 constexpr char kPtx[] = ".version 8.0";
 SALVO_FAKE(nvrtcGetPTXSize, (void*, std::size_t* bytes), *bytes = sizeof(kPtx))

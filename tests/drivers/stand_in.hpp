@@ -12,7 +12,9 @@ struct StandIn {
   int status = 0;            // and what it returns
   // Of the device.
   int devices = 1;
-  int capability = 9;  // CUDA: the major number
+  int capability = 9;   // CUDA: the major number
+  int version = 13000;  // CUDA: of the driver
+  int pools = 0;        // CUDA: whether it has memory pools
   const char* architecture = "gfx90a:sramecc+:xnack-";
   int wave_size = 64;  // HIP
   // What is current; the tests use one thread.
@@ -24,7 +26,8 @@ struct StandIn {
   int call_count = 0;
   char source[16384] = "";         // what the compiler was handed last
   char options[1024] = "";         // its options, a space after each
-  unsigned char block[4096] = {};  // parameters of the last launch
+  char launched[64] = "";          // CUDA: the function of the last launch
+  unsigned char block[4096] = {};  // its parameters
   std::size_t block_bytes = 0;
   unsigned grid[3] = {};
   unsigned threads[3] = {};
@@ -35,6 +38,7 @@ struct StandIn {
   int buffers = 0;
   int streams = 0;
   int events = 0;
+  int memory_pools = 0;
 
   /// Notes the call; what it is to return.
   int answer(const char* function) {

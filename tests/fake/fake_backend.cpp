@@ -330,16 +330,17 @@ class FakeDevice final : public runtime::DeviceDriver {
     give(queue,
          [=, this] { inner_->copy(inner_->queue(), to, to_offset, from, from_offset, bytes); });
   }
-  bool copy_from(runtime::Queue& queue, runtime::Buffer to, runtime::DeviceDriver& source,
-                 runtime::Queue& source_queue, runtime::Buffer from, std::size_t bytes) override {
+  bool copy_from(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset,
+                 runtime::DeviceDriver& source, runtime::Queue& source_queue, runtime::Buffer from,
+                 std::size_t from_offset, std::size_t bytes) override {
     if (!options_.peers) return false;
     note({Driver::copy_from_peer, "", {}, bytes}, &queue);
     auto& other = static_cast<FakeDevice&>(source);
     other.run(source_queue);
     std::vector<std::byte> kept(bytes);
-    other.inner_->read(other.inner_->queue(), kept.data(), from, 0, bytes);
-    give(queue, [this, to, kept = std::move(kept)] {
-      inner_->write(inner_->queue(), to, 0, kept.data(), kept.size());
+    other.inner_->read(other.inner_->queue(), kept.data(), from, from_offset, bytes);
+    give(queue, [this, to, to_offset, kept = std::move(kept)] {
+      inner_->write(inner_->queue(), to, to_offset, kept.data(), kept.size());
     });
     return true;
   }

@@ -393,7 +393,7 @@ TEST(RandomEpilogues, NativeIfItWereHeld) {
 }
 
 TEST(RandomEpilogues, EveryDeviceThatCompiles) {
-  Runtime runtime(own_environment());
+  Runtime runtime(environment_of_devices());
   int tried = 0;
   for (const Device& device : runtime.devices()) {
     if (!runtime.window().defers(device.backend())) continue;

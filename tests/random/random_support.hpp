@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "salvo/salvo.hpp"
 
@@ -41,6 +42,17 @@ inline unsigned first_seed() {
 inline RuntimeOptions own_environment() {
   RuntimeOptions options;
   options.environment = [](const char*) { return nullptr; };
+  return options;
+}
+
+/// One that reads those that hide backends, and the one that asks for Vulkan's validation layers.
+inline RuntimeOptions environment_of_devices() {
+  RuntimeOptions options;
+  options.environment = [](const char* name) -> const char* {
+    const std::string_view wanted = name;
+    const bool passes = wanted.starts_with("SALVO_DISABLE_") || wanted == "SALVO_VULKAN_VALIDATION";
+    return passes ? std::getenv(name) : nullptr;
+  };
   return options;
 }
 

@@ -112,7 +112,7 @@ void compare_on_recording_devices(Generator generate, Counted counted) {
 }
 
 void compare_on_devices_that_compile(Generator generate, Counted counted) {
-  Runtime runtime(own_environment());
+  Runtime runtime(environment_of_devices());
   int tried = 0;
   for (const Device& device : runtime.devices()) {
     if (!runtime.window().defers(device.backend())) continue;

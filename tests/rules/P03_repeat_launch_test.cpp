@@ -147,20 +147,20 @@ TEST_P(P3RepeatLaunch, P4_ThreadsThatShareAKernelKeepTheirArgumentsAndBlocks) {
   if (device_.backend() != "OpenCL" && device_.backend() != "LevelZero") {
     GTEST_SKIP() << "arguments are not the kernel's here, but the launch's";
   }
-  constexpr std::uint32_t kThreads = 4, kCount = 256;
+  constexpr std::uint32_t kThreads = 4, kElements = 256;
   runtime::DeviceDriver& driver = device_.state()->driver();
   const ir::Kernel& kernel = scale_.record()->kernel;
   const auto executable = driver.build(kernel, driver.translate(kernel, {}), {});
   struct Own {
     std::unique_ptr<runtime::Queue> queue;
     runtime::Buffer buffer;
-    std::vector<float> data = std::vector<float>(kCount, 1.0f);
+    std::vector<float> data = std::vector<float>(kElements, 1.0f);
   };
   std::vector<Own> all(kThreads);
   for (Own& own : all) {
     own.queue = driver.make_queue(0);
-    own.buffer = driver.allocate(kCount * sizeof(float));
-    driver.write(*own.queue, own.buffer, 0, own.data.data(), kCount * sizeof(float));
+    own.buffer = driver.allocate(kElements * sizeof(float));
+    driver.write(*own.queue, own.buffer, 0, own.data.data(), kElements * sizeof(float));
   }
   {
     std::vector<std::jthread> threads;
@@ -169,11 +169,11 @@ TEST_P(P3RepeatLaunch, P4_ThreadsThatShareAKernelKeepTheirArgumentsAndBlocks) {
         const float factors[] = {static_cast<float>(t + 2), 1.0f / static_cast<float>(1U << t)};
         for (std::uint32_t i = 0; i < 24; ++i) {
           const runtime::Argument arguments[] = {
-              {.buffer = all[t].buffer, .length = kCount},
+              {.buffer = all[t].buffer, .length = kElements},
               {.bits = std::bit_cast<std::uint32_t>(factors[i % 2])},
-              {.bits = kCount}};
+              {.bits = kElements}};
           const std::uint32_t block = 16U << (t + i) % 4;
-          driver.launch(*all[t].queue, *executable, {{kCount / block, 1, 1}, {block, 1, 1}, 0},
+          driver.launch(*all[t].queue, *executable, {{kElements / block, 1, 1}, {block, 1, 1}, 0},
                         arguments);
         }
       });
@@ -184,7 +184,7 @@ TEST_P(P3RepeatLaunch, P4_ThreadsThatShareAKernelKeepTheirArgumentsAndBlocks) {
     for (std::uint32_t i = 0; i < 24; ++i) {
       expected *= i % 2 == 0 ? static_cast<float>(t + 2) : 1.0f / static_cast<float>(1U << t);
     }
-    driver.read(*all[t].queue, all[t].data.data(), all[t].buffer, 0, kCount * sizeof(float));
+    driver.read(*all[t].queue, all[t].data.data(), all[t].buffer, 0, kElements * sizeof(float));
     EXPECT_THAT(all[t].data, testing::Each(expected)) << "thread " << t;
     driver.release(all[t].buffer);
   }

@@ -1,8 +1,10 @@
 // P7: before a launch spills more than any before it, the device is drained and caches give way.
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "rules/window_fixture.hpp"
 #include "runtime/device_state.hpp"
@@ -108,6 +110,91 @@ TEST_F(P7Drain, P7_AMergedLaunchDrainsToo) {
   EXPECT_EQ(y[0], 2.0f);
   EXPECT_EQ(fake.window().stats().fused_groups, 1U);
   EXPECT_EQ(device.state()->scratch_drains(), 1U);
+}
+
+TEST_F(P7Drain, W25_WhatReclaimsRunsWithoutLocks) {
+  Vector<float> other(kCount, 3.0f), mine(kCount, 1.0f);
+  device.launch(none, over(kCount), other, kCount);
+  float seen = 0;
+  device.on_scratch_drain([&] {
+    // Another thread that was waited for here would never come back if it needed a lock.
+    std::thread([&] {
+      seen = other[0];
+      Vector<float> brief(kCount, 1.0f);
+      device.on_scratch_drain([] {});
+    }).join();
+    mine = Vector<float>(kCount, 5.0f);
+    fake.window().flush();
+  });
+  EXPECT_EQ(drains(large), 1U);
+  EXPECT_EQ(seen, 4.0f);
+  EXPECT_EQ(mine[0], 5.0f);
+  EXPECT_EQ(x[0], 2.0f);
+}
+
+TEST_F(P7Drain, W25_LaunchesKeepTheirOrderWhileMemoryIsReclaimed) {
+  fake.window().set_enabled(true);
+  fake.window().set_epilogue_enabled(false);
+  Vector<float> y(kCount, 1.0f);
+  std::thread late;
+  std::atomic<bool> begun{false};
+  device.on_scratch_drain([&] {
+    if (late.joinable()) return;
+    late = std::thread([&] {
+      begun = true;
+      device.launch(small, over(kCount), y, kCount);  // held: after what is being issued
+      EXPECT_EQ(y[0], 4.0f);
+      EXPECT_EQ(x[0], 2.0f);
+    });
+    while (!begun) std::this_thread::yield();
+  });
+  device.launch(large, over(kCount), x, kCount);
+  device.launch(small, over(kCount), y, kCount);
+  device.launch(none, over(kCount), y, kCount);
+  fake.window().flush();
+  late.join();
+  EXPECT_EQ(y[0], 4.0f);
+  EXPECT_EQ(fake.window().stats().held, 0U);
+}
+
+TEST_F(P7Drain, W25_WhatALaunchBindsMayMoveWhileMemoryIsReclaimed) {
+  device.launch(none, over(kCount), x, kCount);
+  device.on_scratch_drain([&] { std::thread([&] { x.write()[0] = 10.0f; }).join(); });
+  EXPECT_EQ(drains(large), 1U);
+  EXPECT_EQ(x[0], 11.0f);
+  EXPECT_EQ(x[1], 3.0f);
+}
+
+TEST_F(P7Drain, W25_WhatReclaimsMustNotLaunch) {
+  Errc code{};
+  device.on_scratch_drain([&] {
+    try {
+      device.launch(none, over(kCount), x, kCount);
+    } catch (const Error& error) {
+      code = error.code();
+    }
+  });
+  EXPECT_EQ(drains(large), 1U);
+  EXPECT_EQ(code, Errc::invalid_argument);
+  EXPECT_EQ(x[0], 2.0f);
+}
+
+TEST_F(P7Drain, W25_AFailureToReclaimIsTheLaunchs) {
+  bool fails = true;
+  device.on_scratch_drain([&] {
+    if (fails) throw Error(Errc::out_of_memory, "nothing to give");
+  });
+  try {
+    device.launch(large, over(kCount), x, kCount);
+    FAIL() << "it was launched";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::out_of_memory);
+    EXPECT_EQ(error.kernel(), "large_spill");
+  }
+  EXPECT_EQ(x[0], 1.0f);
+  fails = false;
+  EXPECT_EQ(drains(large), 1U);
+  EXPECT_EQ(x[0], 2.0f);
 }
 
 class P7WithoutDrain : public P7Drain {

@@ -1,5 +1,7 @@
 // R14: vectors on several devices, straight from one to the other, and other libraries' memory.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "rules/window_fixture.hpp"
 
 namespace salvo::tests {
@@ -54,6 +56,56 @@ TEST_P(R14Peers, R14_WithoutRoomOnTheOtherDeviceTheHostMakesSome) {
   second.launch(twice, over(kCount), y, z, kCount);
   EXPECT_EQ(values(z), std::vector<float>(kCount, 12.0f));
   EXPECT_TRUE(fake.control->all_faults_struck());
+}
+
+TEST_P(R14Peers, R14_ARangeGoesStraightIntoAVectorOnTheOtherDevice) {
+  first.launch(twice, over(kCount), x, y, kCount);
+  second.launch(scaled("thrice", 3.0f), over(kCount), x, z, kCount);
+  fake.window().flush();
+  fake.control->clear();
+  copy(y, 10, z, 20, 30);
+  std::vector<std::size_t> bytes;
+  for (const DriverCall& call : fake.control->calls()) {
+    if (call.what == Driver::copy_from_peer) bytes.push_back(call.bytes);
+  }
+  EXPECT_EQ(bytes, std::vector<std::size_t>(GetParam() ? 1 : 0, 30 * sizeof(float)));
+  EXPECT_EQ(fake.control->count(Driver::read), GetParam() ? 0U : 1U);
+  EXPECT_EQ(fake.control->count(Driver::write), GetParam() ? 0U : 1U);
+  std::vector<float> expected(kCount, 9.0f);
+  std::fill_n(expected.begin() + 20, 30, 6.0f);
+  EXPECT_EQ(values(z), expected);
+  EXPECT_EQ(values(y), std::vector<float>(kCount, 6.0f));
+}
+
+TEST_P(R14Peers, R14_AWholeVectorGoesStraightOverAStaleCopy) {
+  first.launch(twice, over(kCount), x, y, kCount);
+  second.launch(twice, over(kCount), x, z, kCount);
+  z[0] = 1.0f;  // the host's is newer
+  fake.control->clear();
+  copy(y, 0, z, 0, kCount);
+  EXPECT_EQ(fake.control->count(Driver::copy_from_peer), GetParam() ? 1U : 0U);
+  EXPECT_EQ(values(z), std::vector<float>(kCount, 6.0f));
+}
+
+TEST_P(R14Peers, R14_APartOfAVectorThatTheHostWroteGoesThroughTheHost) {
+  first.launch(twice, over(kCount), x, y, kCount);
+  second.launch(twice, over(kCount), x, z, kCount);
+  z[0] = 1.0f;
+  fake.control->clear();
+  copy(y, 1, z, 1, kCount - 1);
+  EXPECT_EQ(fake.control->count(Driver::copy_from_peer), 0U);
+  std::vector<float> expected(kCount, 6.0f);
+  expected[0] = 1.0f;
+  EXPECT_EQ(values(z), expected);
+}
+
+TEST_P(R14Peers, R14_AFailedLaunchOnTheSourceDoesNotTravel) {
+  second.launch(twice, over(kCount), x, z, kCount);
+  fake.window().flush();
+  fake.control->fail_on_device("broken");
+  first.launch(scaled("broken", 2.0f), over(kCount), x, y, kCount);
+  EXPECT_THROW(copy(y, 10, z, 20, 30), Error);
+  EXPECT_EQ(values(z), std::vector<float>(kCount, 6.0f));
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, R14Peers, ::testing::Bool(),

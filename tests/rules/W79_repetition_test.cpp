@@ -294,6 +294,29 @@ TEST_F(W79Repetition, W79_AProgramThatNeverObservesRepeatsToo) {
   EXPECT_EQ(all(), wanted);
 }
 
+TEST_F(W79Repetition, W79_ALongWindowThatGoesOnAsItBeganBeginsAgain) {
+  fake.window().set_limits(256, 256);
+  const auto step = [&] {
+    for (int k = 0; k < 13; ++k) {
+      for (const auto& launch : window(0.25f)) launch();
+    }
+  };
+  const auto program = [&] {
+    for (int turn = 0; turn < 3; ++turn) {
+      step();
+      fake.window().flush();
+    }
+    for (int turn = 0; turn < 4; ++turn) step();
+    fake.window().flush();
+  };
+  const auto wanted = expected(program);
+  fake.window().reset_stats();
+  program();
+  EXPECT_EQ(repeated(), 5U * 65U);
+  EXPECT_EQ(fake.window().stats().held, 0U);
+  EXPECT_EQ(all(), wanted);
+}
+
 TEST_F(W79Repetition, W79_AScalarThatAProofRestsOnMustBeTheSame) {
   // The producer stores elements below its scalar; only with the whole vector does what reads all
   // of it merge.

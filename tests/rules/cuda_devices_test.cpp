@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -49,6 +50,30 @@ TEST_P(CudaDevices, R14_AVectorWandersOverAllGpus) {
   expect_all(x, 0.5f + 5.0f * static_cast<float>(devices_.size()));
 }
 
+TEST_P(CudaDevices, R14_CopiesGoStraightFromGpuToGpu) {
+  if (devices_.size() < 2) GTEST_SKIP() << "one GPU only";
+  const auto increment = incremented();
+  Vector<float> x(kCount, 1.0f), y(kCount, 5.0f);
+  devices_[0].launch(increment, over(kCount), x, kCount);
+  devices_[1].launch(increment, over(kCount), y, kCount);
+  devices_[0].synchronize();
+  devices_[1].synchronize();
+  const Api& api = backends::cuda::drivers().api();
+  const auto peer = api.CopyPeer.calls();
+  const auto host = api.CopyToHost.calls() + api.CopyToDevice.calls();
+  copy(x, 10, y, 20, 1000);
+  EXPECT_EQ(api.CopyPeer.calls(), peer + 1);
+  devices_[1].launch(increment, over(kCount), x, kCount);  // the whole vector follows
+  devices_[1].synchronize();
+  EXPECT_EQ(api.CopyPeer.calls(), peer + 2);
+  EXPECT_EQ(api.CopyToHost.calls() + api.CopyToDevice.calls(), host);
+  expect_all(x, 3.0f);
+  const auto values = y.read();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(values[i], i >= 20 && i < 1020 ? 2.0f : 6.0f) << i;
+  }
+}
+
 TEST_P(CudaDevices, R14_EachGpuHasItsOwnWindow) {
   if (devices_.size() < 2) GTEST_SKIP() << "one GPU only";
   const auto increment = incremented();
@@ -73,6 +98,35 @@ TEST_P(CudaDevices, R14_BothCudaBackendsShareAGpu) {
     others.front().launch(increment, over(kCount), x, kCount);
   }
   expect_all(x, 9.0f);
+}
+
+TEST_P(CudaDevices, ABlockWithTooFewRegistersForTheKernelRunsAllTheSame) {
+  constexpr int kValues = 96;
+  const auto heavy = kernel("heavy", [](Span<const float> x, Span<float> y, Int n) {
+    auto i = global_thread_id();
+    if_(i < n, [&] {
+      std::vector<Value<float>> values;
+      for (int k = 0; k < kValues; ++k) values.push_back(x[i + n * k]);
+      for (int round = 0; round < 3; ++round) {
+        std::vector<Value<float>> next;
+        for (int k = 0; k < kValues; ++k) {
+          next.push_back(values[static_cast<std::size_t>(k)] *
+                             values[static_cast<std::size_t>((k * 7 + 5) % kValues)] +
+                         values[static_cast<std::size_t>((k * 13 + 1) % kValues)]);
+        }
+        values = std::move(next);
+      }
+      for (int k = 0; k < kValues; ++k) y[i + n * k] = values[static_cast<std::size_t>(k)];
+    });
+  });
+  constexpr int kThreads = 4096;
+  Vector<float> x(kThreads * kValues), small(x.size()), large(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000) * 1e-3f;
+  devices_.front().launch(heavy, grid(kThreads / 128).block(128), x, small, kThreads);
+  devices_.front().launch(heavy, grid(kThreads / 1024).block(1024), x, large, kThreads);
+  const auto expected = small.read();
+  const auto got = large.read();
+  EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size_bytes()), 0);
 }
 
 /// Memory and a stream as another CUDA library makes them: in the primary context.

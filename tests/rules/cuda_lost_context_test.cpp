@@ -61,9 +61,11 @@ void lose(const std::string& backend) {
   device.launch(good, over(256), a);
   device.synchronize();
   device.launch(wild, over(256), b);
+  const unsigned line = __LINE__ - 1;
   const Error lost = failure([&] { device.synchronize(); });
   EXPECT_EQ(lost.code(), Errc::device_lost) << lost.what();
   EXPECT_THAT(lost.what(), testing::HasSubstr("wild"));
+  EXPECT_EQ(lost.launch_location().line, line);
   EXPECT_THAT(lost.what(), testing::Not(testing::HasSubstr("good")));
   // What the device held is gone, and says so, but the process lives.
   EXPECT_EQ(failure([&] { static_cast<void>(b.read()); }).code(), Errc::device_lost);

@@ -1,7 +1,6 @@
 // W50, W51: machine code and compiler output hold the fused multiply-adds that the IR asks for, no
 // more and no fewer; and where contraction is let loose, this is seen.
 // SPDX-License-Identifier: MIT
-#include <elf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -27,6 +26,7 @@
 #include "ir/kernel.hpp"
 #include "passes/contract.hpp"
 #include "random/random_support.hpp"
+#include "rules/cuda_code.hpp"
 #include "window/kernel_record.hpp"
 
 namespace salvo::tests {
@@ -164,67 +164,27 @@ TEST(W51Emitted, W51_PtxHoldsTheOperationsOfTheIr) {
   }
 }
 
-/// Where a tool of the CUDA toolkit is; empty if it is not installed.
-std::string cuda_tool(const std::string& name) {
-  for (const std::string& path : {"/usr/local/cuda/bin/" + name, name}) {
-    if (std::system((path + " --version > /dev/null 2>&1").c_str()) == 0) return path;
-  }
-  return "";
-}
-
-/// A folder of the running test, removed at its end.
-class Folder {
- public:
-  Folder()
-      : path_(std::filesystem::path(testing::TempDir()) /
-              fmt::format("salvo_emitted_{}", ::getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string bytes_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-/// Counts float operations in a cubin. From Volta on an instruction has 16 bytes, and its lowest
-/// nine bits say which operation it is; a test below checks that these are the ones.
+/// Counts float operations in a cubin. The lowest nine bits of an instruction say which operation
+/// it is; a test below checks that these are the ones.
 Counts counts_of_cubin(const std::string& cubin) {
   Counts counts;
-  Elf64_Ehdr head;
-  std::memcpy(&head, cubin.data(), sizeof head);
-  std::vector<Elf64_Shdr> sections(head.e_shnum);
-  std::memcpy(sections.data(), cubin.data() + head.e_shoff, sections.size() * sizeof(Elf64_Shdr));
-  for (const Elf64_Shdr& section : sections) {
-    const char* name = cubin.data() + sections[head.e_shstrndx].sh_offset + section.sh_name;
-    if (section.sh_type != SHT_PROGBITS || std::strncmp(name, ".text.", 6) != 0) continue;
-    for (std::size_t at = 0; at + 16 <= section.sh_size; at += 16) {
-      std::uint64_t word;
-      std::memcpy(&word, cubin.data() + section.sh_offset + at, sizeof word);
-      switch (word & 0x1ff) {
-        case 0x023:  // FFMA
-        case 0x02b:  // DFMA
-          ++counts.fused;
-          break;
-        case 0x020:  // FMUL
-        case 0x028:  // DMUL
-          ++counts.products;
-          break;
-        case 0x021:  // FADD
-        case 0x029:  // DADD
-        case 0x022:  // FADD with a constant on some chips
-          ++counts.sums;
-          break;
-        default:
-          break;
-      }
+  for (const Instruction& instruction : instructions_of(cubin)) {
+    switch (instruction.low & 0x1ff) {
+      case 0x023:  // FFMA
+      case 0x02b:  // DFMA
+        ++counts.fused;
+        break;
+      case 0x020:  // FMUL
+      case 0x028:  // DMUL
+        ++counts.products;
+        break;
+      case 0x021:  // FADD
+      case 0x029:  // DADD
+      case 0x022:  // FADD with a constant on some chips
+        ++counts.sums;
+        break;
+      default:
+        break;
     }
   }
   return counts;
@@ -233,19 +193,10 @@ Counts counts_of_cubin(const std::string& cubin) {
 class W51MachineCode : public testing::Test {
  protected:
   void SetUp() override {
-    ptxas_ = cuda_tool("ptxas");
-    if (ptxas_.empty()) GTEST_SKIP() << "ptxas is not installed";
+    if (!assembler_.is_there()) GTEST_SKIP() << "ptxas is not installed";
   }
   Counts assembled(const std::string& ptx) const {
-    std::ofstream(folder_ / "one.ptx") << ptx;
-    const std::string command =
-        fmt::format("{} -arch=sm_90 -o {} {} > {} 2>&1", ptxas_, folder_ / "one.cubin",
-                    folder_ / "one.ptx", folder_ / "log");
-    if (std::system(command.c_str()) != 0) {
-      ADD_FAILURE() << bytes_of_file(folder_ / "log");
-      return {};
-    }
-    return counts_of_cubin(bytes_of_file(folder_ / "one.cubin"));
+    return counts_of_cubin(assembler_.assemble(ptx));
   }
   template <class T, class Body>
   Counts single(Body body, bool contraction = false) const {
@@ -258,8 +209,7 @@ class W51MachineCode : public testing::Test {
     return assembled(codegen::ptx::emit(made.record()->kernel, options).code);
   }
 
-  const Folder folder_;
-  std::string ptxas_;
+  const Assembler assembler_;
 };
 
 TEST_F(W51MachineCode, W51_TheOperationsAreReadAsWhatTheyAre) {

@@ -40,8 +40,14 @@ class VulkanRules : public testing::Test {
   void TearDown() override {
     if (!driver_) return;
     for (const runtime::Buffer buffer : buffers_) driver_->release(buffer);
+    buffers_.clear();
     first_.reset();
     second_.reset();
+    driver_.reset();
+    // What the layers said of the device's end, too, after which no call is made.
+    if (test::vulkan_validation()) {
+      EXPECT_NO_THROW(backends::vulkan::Instance::of(true).messages().check("end"));
+    }
   }
 
   /// x[i] = x[i] * 2 + added

@@ -74,6 +74,90 @@ TEST(Ptx, ReadOnlyLoadsNeedProof) {
   EXPECT_THAT(emit(through_a_table(2), proved).code, Not(HasSubstr(".nc")));
 }
 
+/// for (i = first; i < n; i += step) y[base + i] = x[i]
+ir::Kernel strided(bool step_is_known) {
+  test::Shapes k("strided");
+  const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), true);
+  const auto y = k.span_parameter("y", ir::Element::scalar(Scalar::F32), false);
+  const auto n = k.scalar_parameter("n", Scalar::I32);
+  const auto by = k.scalar_parameter("by", Scalar::I32);
+  const ir::ValueId base = k.op(ir::Op::Mul, {k.position(ir::Op::BlockIdx, 0), k.param(n)});
+  k.for_up(k.position(ir::Op::ThreadIdx, 0), k.param(n),
+           step_is_known ? k.constant_i32(256) : k.param(by), [&](ir::ValueId i) {
+             k.store(y, k.op(ir::Op::Add, {base, i}), k.load(x, i));
+           });
+  return k.finish();
+}
+
+/// Of code with two functions, the first or the second.
+std::string function(const std::string& code, bool unaligned) {
+  const std::size_t second = code.find("_unaligned(");
+  return unaligned ? code.substr(second) : code.substr(0, second);
+}
+
+TEST(Ptx, NeighboursAreOneAccessWhereSpansLieWell) {
+  EmitOptions proved;
+  proved.may_alias = 0;
+  const Emitted made = emit(test::copied_records(), proved);
+  EXPECT_THAT(made.alignments, testing::ElementsAre(16U, 16U));
+  EXPECT_EQ(made.unaligned_entry, made.entry + "_unaligned");
+  const std::string aligned = function(made.code, false);
+  EXPECT_THAT(aligned, testing::ContainsRegex(
+                           "ld\\.global\\.nc\\.v4\\.b32 \\{%f0, %f1, %f2, %r[0-9]+\\}, \\[%rd"));
+  EXPECT_THAT(aligned, testing::ContainsRegex(
+                           "st\\.global\\.v4\\.b32 \\[%rd[0-9]+\\], \\{%f1, %f2, %f0, %r"));
+  EXPECT_THAT(aligned, Not(testing::ContainsRegex("(ld|st)\\.global(\\.nc)?\\.[fsu]32")));
+  const std::string unaligned = function(made.code, true);
+  EXPECT_THAT(unaligned, Not(HasSubstr(".v4")));
+  EXPECT_THAT(unaligned, HasSubstr("ld.global.nc.f32"));
+}
+
+TEST(Ptx, ALaunchBoundIsOfEveryFunction) {
+  EmitOptions proved;
+  proved.may_alias = 0;
+  const std::string code = emit(test::copied_records(), proved).code;
+  EXPECT_THAT(code, Not(HasSubstr(".maxntid")));
+  const std::string bounded = with_launch_bound(code, 1024);
+  EXPECT_THAT(function(bounded, false), HasSubstr("\n)\n.maxntid 1024\n{"));
+  EXPECT_THAT(function(bounded, true), HasSubstr("\n)\n.maxntid 1024\n{"));
+  EXPECT_EQ(bounded.size(), code.size() + 2 * std::string(".maxntid 1024\n").size());
+}
+
+TEST(Ptx, WithoutProofNeighboursStayApart) {
+  // Stores in between may be to what is loaded next.
+  const Emitted made = emit(test::copied_records(), {});
+  EXPECT_THAT(made.code, Not(HasSubstr(".v4")));
+  EXPECT_THAT(made.alignments, testing::IsEmpty());
+  EXPECT_EQ(made.unaligned_entry, "");
+  EXPECT_THAT(made.code, Not(HasSubstr("_unaligned")));
+}
+
+TEST(Ptx, WideAccessesMoveOnWithTheRoundsOfALoop) {
+  test::Shapes k("rounds");
+  const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), false);
+  const auto n = k.scalar_parameter("n", Scalar::I32);
+  k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(4), [&](ir::ValueId i) {
+    for (std::int32_t e = 0; e < 4; ++e) {
+      k.store(x, k.op(ir::Op::Add, {i, k.constant_i32(e)}), k.constant(Scalar::F32, 0));
+    }
+  });
+  const Emitted made = emit(k.finish(), {});
+  EXPECT_THAT(made.alignments, testing::ElementsAre(16U, 1U));
+  const std::string aligned = function(made.code, false);
+  for (const char* offset : {"\\]", "\\+16\\]", "\\+32\\]", "\\+48\\]"}) {
+    EXPECT_THAT(aligned, testing::ContainsRegex("st\\.global\\.v4\\.f32 \\[%rd[0-9]+" +
+                                                std::string(offset)));
+  }
+}
+
+TEST(Ptx, IndexesAreCountedIn32Bits) {
+  // One multiplication that widens makes an address of an i32 index; nothing else is 64 bits wide.
+  const std::string code = emit(strided(true), {}).code;
+  EXPECT_THAT(code, testing::ContainsRegex("mad.wide.s32 %rd[0-9]+, %r[0-9]+, 4, %rd"));
+  EXPECT_THAT(code, Not(testing::ContainsRegex("(mul|mad)\\.lo\\.[su]64")));
+  EXPECT_THAT(code, Not(HasSubstr("cvt.s64")));
+}
+
 TEST(Ptx, ShortLoopsOfKnownLengthAreWrittenOut) {
   const auto loop = [](std::int32_t rounds, bool leaves) {
     test::Shapes k("loop");
@@ -89,36 +173,22 @@ TEST(Ptx, ShortLoopsOfKnownLengthAreWrittenOut) {
   EXPECT_THAT(loop(16, true), HasSubstr("bra"));
 }
 
-/// for (i = first; i < n; i += step) y[base + i] = x[i]
-std::string strided(bool step_is_known) {
-  test::Shapes k("strided");
-  const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), true);
-  const auto y = k.span_parameter("y", ir::Element::scalar(Scalar::F32), false);
-  const auto n = k.scalar_parameter("n", Scalar::I32);
-  const auto by = k.scalar_parameter("by", Scalar::I32);
-  const ir::ValueId base = k.op(ir::Op::Mul, {k.position(ir::Op::BlockIdx, 0), k.param(n)});
-  k.for_up(k.position(ir::Op::ThreadIdx, 0), k.param(n),
-           step_is_known ? k.constant_i32(256) : k.param(by), [&](ir::ValueId i) {
-             k.store(y, k.op(ir::Op::Add, {base, i}), k.load(x, i));
-           });
-  return emit(k.finish(), {}).code;
-}
-
 TEST(Ptx, RoundsOfAStridedLoopShareAnAddress) {
-  const std::string code = strided(true);
+  const std::string code = emit(strided(true), {}).code;
   for (const char* offset : {"+1024]", "+2048]", "+3072]"}) {
     EXPECT_THAT(code, testing::ContainsRegex(std::string("ld.global.f32 %f[0-9]+, .%rd[0-9]+") +
                                              "\\" + offset));
     EXPECT_THAT(code, testing::ContainsRegex(std::string("st.global.f32 .%rd[0-9]+\\") + offset));
   }
-  const std::string unknown = strided(false);
+  const std::string unknown = emit(strided(false), {}).code;
   EXPECT_THAT(unknown, HasSubstr("div.u32"));
   EXPECT_THAT(unknown, Not(HasSubstr("+1024]")));
 }
 
 TEST(Ptx, ALoopWhoseCounterMayWrapIsKeptFromTheAssemblersUnrolling) {
   // In the block that the loop comes back to, where the assembler looks for it.
-  EXPECT_THAT(strided(true), testing::ContainsRegex("\\$L[0-9]+:\n\t.pragma \"nounroll\";"));
+  EXPECT_THAT(emit(strided(true), {}).code,
+              testing::ContainsRegex("\\$L[0-9]+:\n\t.pragma \"nounroll\";"));
 }
 
 TEST(Ptx, DivisionsByConstantsNeedNoTest) {
@@ -162,9 +232,11 @@ TEST(Ptx, TheAssemblerTakesIt) {
   std::filesystem::create_directories(folder);
   for (const ir::Kernel& kernel :
        {all_float_operations(Scalar::F32), all_float_operations(Scalar::F64), everything_else(),
-        through_a_table(1), through_a_table(512)}) {
+        through_a_table(1), through_a_table(512), test::copied_records()}) {
     const auto file = folder / (kernel.name + ".ptx");
-    std::ofstream(file) << emit(kernel, {}).code;
+    EmitOptions proved;
+    proved.may_alias = 0;
+    std::ofstream(file) << emit(kernel, proved).code;
     const std::string command =
         fmt::format("{} -arch=sm_90 -lineinfo -o {}/out.cubin {} > {}/log 2>&1", ptxas,
                     folder.string(), file.string(), folder.string());

@@ -99,6 +99,19 @@ TEST(Spirv, TwiceANumberIsASum) {
   EXPECT_EQ(text.find("FMul"), std::string::npos);
 }
 
+TEST(Spirv, RoundsAreCountedBeforehandWhereACounterMayWrap) {
+  const auto loops = [](std::uint64_t step) {
+    const std::string text = disassemble(emit(test::strided(Scalar::I32, step, false), {}).words);
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find("LoopMerge", at)) != std::string::npos; ++at) ++found;
+    EXPECT_EQ(text.find("UDiv") != std::string::npos, found == 2);
+    return found;
+  };
+  EXPECT_EQ(loops(1), 1u);
+  EXPECT_EQ(loops(2), 2u);
+  EXPECT_EQ(loops(0), 2u) << "a step that is not known";
+}
+
 TEST(Spirv, FunctionsOfF64AreWrittenOut) {
   for (const Op op : {Op::Sin, Op::Exp, Op::Log1p, Op::Cbrt}) {
     const ir::Kernel kernel =

@@ -65,7 +65,7 @@ TEST(CudaParameters, EachIsAlignedToItsSize) {
   std::vector<std::byte> block(40);
   const std::vector<runtime::Argument> arguments{scalar(1), span_at(4096, 8, 77), scalar(0x3c00),
                                                  scalar(0xfffffffe), span_at(8192, 0, 5)};
-  EXPECT_TRUE(parameters.fill(arguments, block.data()));
+  EXPECT_EQ(parameters.fill(arguments, block.data()), ParameterBlock::Filled::aligned);
   EXPECT_EQ(at<std::uint8_t>(block, 0), 1);
   EXPECT_EQ(at<std::uint64_t>(block, 8), 4104U);
   EXPECT_EQ(at<std::uint64_t>(block, 16), 77U);
@@ -82,7 +82,7 @@ TEST(CudaParameters, TablesAreArrays) {
   std::vector<std::byte> block(parameters.bytes());
   const std::vector<runtime::Argument> arguments{
       span_at(100, 0, 1), span_at(200, 0, 1), span_at(300, 0, 1), scalar(7), scalar(8), scalar(9)};
-  EXPECT_TRUE(parameters.fill(arguments, block.data()));
+  EXPECT_EQ(parameters.fill(arguments, block.data()), ParameterBlock::Filled::aligned);
   EXPECT_EQ(at<std::uint64_t>(block, 16), 300U);
   EXPECT_EQ(at<std::uint32_t>(block, 24), 7U);
   EXPECT_EQ(at<std::uint32_t>(block, 32), 9U);
@@ -101,20 +101,30 @@ TEST(CudaSource, RestrictNeedsProof) {
   EXPECT_THAT(source(kernel, 0), HasSubstr("const float* __restrict__ x"));
 }
 
-TEST(CudaSource, StridedLoopsCountTheirRoundsBeforehand) {
-  const auto loop = [](std::int32_t step, bool leaves) {
+TEST(CudaSource, LoopsWhoseCounterMayWrapComputeTheirTripCountBeforehand) {
+  const auto source_of = [](std::int32_t step, bool leaves, bool down = false) {
     Shapes k("strided");
     const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::I32), false);
     const auto n = k.scalar_parameter("n", Scalar::I32);
-    k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
-      k.store(x, i, i);
-      if (leaves) k.statement(Op::Break);
-    });
+    const ir::ValueId loop =
+        k.for_up(k.constant_i32(0), k.param(n), k.constant_i32(step), [&](ir::ValueId i) {
+          k.store(x, i, i);
+          if (leaves) k.statement(Op::Break);
+        });
+    if (down) k.kernel().nodes[loop].literal = 1;
     return source(k.finish());
   };
-  EXPECT_THAT(loop(256, false), HasSubstr("/ 256u + 1u;"));
-  EXPECT_THAT(loop(1, false), HasSubstr("++i)"));
-  EXPECT_THAT(loop(256, true), testing::Not(HasSubstr("/ 256u")));
+  EXPECT_THAT(source_of(256, false), HasSubstr("/ 256u + 1u;"));
+  EXPECT_THAT(source_of(1, false), HasSubstr("++i)"));
+  EXPECT_THAT(source_of(256, false, true),
+              HasSubstr("(int)((unsigned int)first - round_ * 256u);"));
+  EXPECT_THAT(source_of(1, false, true), HasSubstr("--i)"));
+  // A Break leaves the loop around too.
+  EXPECT_THAT(source_of(256, true), HasSubstr("for (int first = 0; !left && first < n;)"));
+  EXPECT_THAT(source_of(256, true), HasSubstr("left = true;\n      break;"));
+  EXPECT_THAT(source_of(1, true), testing::Not(HasSubstr("left")));
+  // A step away from the limit: one round, then the counter wraps or stays short of it.
+  EXPECT_THAT(source_of(-3, false), HasSubstr("const unsigned int rounds = 1u;"));
 }
 
 class NvrtcCompiler : public testing::Test {

@@ -65,6 +65,24 @@ inline ir::Kernel everything_else() {
   return k.finish();
 }
 
+/// y[i] = x[i] of records of three floats and an integer, the floats in turn with each other.
+inline ir::Kernel copied_records() {
+  const ir::Element record{"Particle",
+                           16,
+                           4,
+                           {{"x", Scalar::F32, 0},
+                            {"y", Scalar::F32, 4},
+                            {"z", Scalar::F32, 8},
+                            {"id", Scalar::I32, 12}}};
+  Shapes k("copied");
+  const auto x = k.span_parameter("x", record, true);
+  const auto y = k.span_parameter("y", record, false);
+  const ValueId i = k.position(Op::GlobalIdx, 0);
+  for (std::uint32_t leaf = 0; leaf < 3; ++leaf) k.store(y, i, k.load(x, i, (leaf + 1) % 3), leaf);
+  k.store(y, i, k.load(x, i, 3), 3);
+  return k.finish();
+}
+
 inline ir::Kernel through_a_table(std::uint32_t slots) {
   Shapes k("table");
   const auto x = k.span_parameter("x", ir::Element::scalar(Scalar::F32), false, slots);

@@ -66,6 +66,23 @@ inline ir::Kernel control() {
   return k.finish();
 }
 
+/// A loop in strides of `step`, or of a parameter if that is zero, which is left in every way.
+inline ir::Kernel strided(Scalar type, std::uint64_t step, bool down) {
+  Shapes k("strided");
+  const auto x = k.span_parameter("x", Element::scalar(type), false);
+  const auto n = k.scalar_parameter("n", type);
+  const ValueId limit = k.param(n);
+  const ValueId loop = k.for_up(
+      k.constant(type, 2), limit, step == 0 ? limit : k.constant(type, step), [&](ValueId i) {
+        k.if_else(k.op(Op::Eq, {i, k.constant(type, 6)}), [&] { k.statement(Op::Continue); });
+        k.if_else(k.op(Op::Eq, {i, k.constant(type, 8)}), [&] { k.statement(Op::Break); });
+        k.if_else(k.op(Op::Eq, {i, k.constant(type, 9)}), [&] { k.statement(Op::Return); });
+        k.store(x, k.cast(Scalar::I32, i), i);
+      });
+  k.kernel().nodes[loop].literal = down ? 1 : 0;
+  return k.finish();
+}
+
 /// Eight members of one body and one of another, with arguments in a table.
 inline ir::Kernel nine_members(Scalar scalar) {
   Shapes k("scaled");
@@ -106,6 +123,11 @@ inline ir::Kernel warps() {
 
 inline std::vector<ir::Kernel> gallery() {
   std::vector<ir::Kernel> all{control()};
+  for (Scalar type : {Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64}) {
+    for (bool down : {false, true}) {
+      for (std::uint64_t step : {0, 2}) all.push_back(strided(type, step, down));
+    }
+  }
   for (Scalar type :
        {Scalar::Bool, Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16, Scalar::I32, Scalar::U32,
         Scalar::I64, Scalar::U64, Scalar::F16, Scalar::BF16, Scalar::F32, Scalar::F64}) {

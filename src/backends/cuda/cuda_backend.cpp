@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/cuda/cuda_backend.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,8 +32,9 @@ class PtxDevice final : public FamilyDevice {
     emit.contraction = options.device_contraction;
     emit.may_alias = options.may_alias;
     emit.target = codegen::ptx::target_for(facts().driver_version, facts().capability);
-    auto [entry, code] = codegen::ptx::emit(kernel, emit);
-    return {std::move(entry), std::move(code), {}, kernel.name};
+    codegen::ptx::Emitted made = codegen::ptx::emit(kernel, emit);
+    return {std::move(made.entry), std::move(made.code),       {},
+            kernel.name,           std::move(made.alignments), std::move(made.unaligned_entry)};
   }
 
   std::string build_identity() const override {
@@ -41,6 +44,11 @@ class PtxDevice final : public FamilyDevice {
  protected:
   Image compile(const runtime::Program& program) const override {
     return assemble(program.code, program.name);
+  }
+  std::optional<runtime::Program> bounded(runtime::Program program,
+                                          std::uint32_t threads) const override {
+    program.code = codegen::ptx::with_launch_bound(program.code, threads);
+    return program;
   }
   std::string_view language() const noexcept override { return "PTX"; }
 };
@@ -55,16 +63,19 @@ class CDevice final : public FamilyDevice {
     const codegen::c_family::PrintOptions print{.contraction = options.device_contraction,
                                                 .line_directives = true,
                                                 .may_alias = options.may_alias};
-    auto [entry, code] = codegen::c_family::print(kernel, codegen::c_family::cuda_dialect(), print);
+    auto [printed, alignments, unaligned_entry] =
+        codegen::c_family::print_with_vectors(kernel, codegen::c_family::cuda_dialect(), print);
     const int arch = nvrtc_.arch_for(facts().capability);
     // The last --fmad wins.
-    return {std::move(entry),
-            std::move(code),
+    return {std::move(printed.entry),
+            std::move(printed.code),
             {"--std=c++17", "--generate-line-info",
              fmt::format("--gpu-architecture={}_{}", arch == facts().capability ? "sm" : "compute",
                          arch),
              fmt::format("--fmad={}", options.device_contraction)},
-            kernel.name};
+            kernel.name,
+            std::move(alignments),
+            std::move(unaligned_entry)};
   }
 
   std::string build_identity() const override {
@@ -80,6 +91,13 @@ class CDevice final : public FamilyDevice {
       return assemble(result, program.name);
     const auto* first = reinterpret_cast<const std::byte*>(result.data());
     return Image(first, first + result.size());
+  }
+  std::optional<runtime::Program> bounded(runtime::Program program,
+                                          std::uint32_t threads) const override {
+    // Every chip that is supported has as many for a block.
+    constexpr std::uint32_t kRegisters = 65'536;
+    program.options.push_back(fmt::format("--maxrregcount={}", kRegisters / threads));
+    return program;
   }
   std::string_view language() const noexcept override { return "CUDA C"; }
 

@@ -9,10 +9,13 @@
 namespace salvo::backends::cuda {
 
 std::string Nvrtc::load() {
-  // The plain name last: it may belong to any version.
-  runtime::Library found = runtime::Library::open(
-      {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.11.1",
-       "libnvrtc.so.11.0", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
+  // The plain name late: it may belong to any version.
+  return load({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.11.1",
+               "libnvrtc.so.11.0", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
+}
+
+std::string Nvrtc::load(std::initializer_list<std::string_view> names) {
+  runtime::Library found = runtime::Library::open(names);
   if (!found) return found.reason();
   if (std::string reason = take(std::move(found), {&ptx_, &cubin_}); !reason.empty()) return reason;
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/cuda_family/compiler.hpp"
@@ -14,7 +16,10 @@ class Nvrtc final : public cuda_family::RuntimeCompiler {
  public:
   Nvrtc() : RuntimeCompiler({"nvrtc", "NVRTC", "CUDA/C"}) {}
 
-  /// Fills the table. Returns why it cannot be used, or an empty string.
+  /// Fills the table from the first of the libraries that there is. Returns why it cannot be used,
+  /// or an empty string.
+  std::string load(std::initializer_list<std::string_view> names);
+  /// The same, of every name that NVRTC has had.
   std::string load();
 
   /// Compiles to machine code where an option names sm_, to PTX where it names compute_. Throws

@@ -137,13 +137,34 @@ FamilyDevice::Image FamilyDevice::assemble(const std::string& ptx, const std::st
 std::unique_ptr<runtime::Executable> FamilyDevice::build(const ir::Kernel& kernel,
                                                          const runtime::Program& program,
                                                          std::span<const std::byte> cached) {
-  Image image = cached.empty() ? compile(program) : Image(cached.begin(), cached.end());
+  auto executable = load(kernel, program,
+                         cached.empty() ? compile(program) : Image(cached.begin(), cached.end()));
+  if (executable->max_threads_per_block() < facts_.properties.max_threads_per_block) {
+    executable->make_for_large_blocks = [this, kernel, program] {
+      const auto other = bounded(program, facts_.properties.max_threads_per_block);
+      return other ? load(kernel, *other, compile(*other)) : nullptr;
+    };
+  }
+  return executable;
+}
+
+std::unique_ptr<FamilyExecutable> FamilyDevice::load(const ir::Kernel& kernel,
+                                                     const runtime::Program& program,
+                                                     Image image) const {
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
-  executable->find(program.entry.c_str(), facts_);
-  executable->parameters.emplace(kernel);
+  executable->find(program.entry, program.unaligned_entry, facts_);
+  executable->parameters.emplace(kernel, program.alignments);
   executable->block.resize(executable->parameters->bytes());
   return executable;
+}
+
+FamilyExecutable& FamilyDevice::for_large_blocks(FamilyExecutable& code) const {
+  if (code.make_for_large_blocks) {
+    code.for_large_blocks = code.make_for_large_blocks();
+    code.make_for_large_blocks = nullptr;
+  }
+  return code.for_large_blocks ? *code.for_large_blocks : code;
 }
 
 std::unique_ptr<runtime::Executable> FamilyDevice::build_source(const runtime::UserSource& source) {
@@ -162,7 +183,7 @@ std::unique_ptr<runtime::Executable> FamilyDevice::build_source(const runtime::U
   Image image = is_ptx ? assemble(source.code, source.entry) : compile(program);
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
-  executable->find(source.entry.c_str(), facts_);
+  executable->find(source.entry, "", facts_);
   return executable;
 }
 
@@ -179,36 +200,43 @@ runtime::ParameterCost FamilyDevice::parameter_cost(const ir::Kernel& kernel) co
 void FamilyDevice::launch(runtime::Queue& queue, runtime::Executable& executable,
                           const runtime::LaunchShape& shape,
                           std::span<const runtime::Argument> arguments) {
-  auto& code = static_cast<FamilyExecutable&>(executable);
-  // What tells the driver that a block follows, not an array of pointers.
-  void* const kPointer = reinterpret_cast<void*>(std::uintptr_t{1});
-  void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});
-  std::size_t bytes = 0;
-  std::array<void*, 5> block{};
-  std::vector<std::uint64_t> words;
-  std::vector<void*> pointers;
-  if (code.parameters) {
-    if (!code.parameters->fill(arguments, code.block.data())) {
-      reporter_.fail(
-          Errc::invalid_argument, "launch",
-          fmt::format("the kernel takes {} arguments, not those", code.parameters->arguments()));
-    }
-    bytes = code.block.size();
-    block = {kPointer, code.block.data(), kSize, &bytes, nullptr};
-  } else {
+  auto& usual = static_cast<FamilyExecutable&>(executable);
+  const bool fits = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2] <=
+                    usual.max_threads_per_block();
+  FamilyExecutable& code = fits ? usual : for_large_blocks(usual);
+  if (!code.parameters) {
+    std::vector<std::uint64_t> words;
     for (const runtime::Argument& argument : arguments) {
       words.push_back(argument.buffer ? argument.buffer.address + argument.byte_offset
                                       : argument.bits);
     }
+    std::vector<void*> pointers;
     for (std::uint64_t& word : words) pointers.push_back(&word);
+    return start(queue, code.kernel(), shape, pointers.data(), nullptr);
   }
+  const auto filled = code.parameters->fill(arguments, code.block.data());
+  if (filled == ParameterBlock::Filled::refused) {
+    reporter_.fail(
+        Errc::invalid_argument, "launch",
+        fmt::format("the kernel takes {} arguments, not those", code.parameters->arguments()));
+  }
+  // What tells the driver that a block follows, not an array of pointers.
+  void* const kPointer = reinterpret_cast<void*>(std::uintptr_t{1});
+  void* const kSize = reinterpret_cast<void*>(std::uintptr_t{2});
+  std::size_t bytes = code.block.size();
+  std::array<void*, 5> block{kPointer, code.block.data(), kSize, &bytes, nullptr};
+  start(queue, code.kernel(filled == ParameterBlock::Filled::aligned), shape, nullptr,
+        block.data());
+}
+
+void FamilyDevice::start(runtime::Queue& queue, KernelHandle kernel,
+                         const runtime::LaunchShape& shape, void** pointers, void** block) {
   const Current current(reporter_, context_.get());
-  reporter_.check(reporter_.api().Launch(code.kernel(), shape.grid[0], shape.grid[1], shape.grid[2],
-                                         shape.block[0], shape.block[1], shape.block[2],
-                                         shape.dynamic_shared_bytes, stream_of(queue),
-                                         code.parameters ? nullptr : pointers.data(),
-                                         code.parameters ? block.data() : nullptr),
-                  "cuLaunchKernel", Errc::launch_failed);
+  reporter_.check(
+      reporter_.api().Launch(kernel, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+                             shape.block[1], shape.block[2], shape.dynamic_shared_bytes,
+                             stream_of(queue), pointers, block),
+      "cuLaunchKernel", Errc::launch_failed);
 }
 
 bool FamilyDevice::replay(runtime::Queue& queue, std::span<const runtime::LaunchCommand> commands) {
@@ -270,8 +298,9 @@ void FamilyDevice::reach(FamilyDevice& other) {
     reporter_.check(status, "cuCtxEnablePeerAccess", Errc::transfer_failed);
 }
 
-bool FamilyDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
-                             runtime::Queue& source_queue, Buffer from, std::size_t bytes) {
+bool FamilyDevice::copy_from(runtime::Queue& queue, Buffer to, std::size_t to_offset,
+                             runtime::DeviceDriver& source, runtime::Queue& source_queue,
+                             Buffer from, std::size_t from_offset, std::size_t bytes) {
   auto* const other = dynamic_cast<FamilyDevice*>(&source);
   // Devices of another driver are of this class too.
   if (!other || &other->reporter_.api() != &reporter_.api()) return false;
@@ -281,13 +310,15 @@ bool FamilyDevice::copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDr
   other->record(source_queue, written);
   wait(queue, written);
   const Current current(reporter_, context_.get());
+  const Address first = to.address + to_offset;
+  const Address source_first = from.address + from_offset;
   if (other->context_.get() == context_.get()) {
-    reporter_.check(reporter_.api().CopyWithin(to.address, from.address, bytes, stream_of(queue)),
+    reporter_.check(reporter_.api().CopyWithin(first, source_first, bytes, stream_of(queue)),
                     "cuMemcpyDtoDAsync", Errc::transfer_failed);
   } else {
     reach(*other);
     other->reach(*this);
-    reporter_.check(reporter_.api().CopyPeer(to.address, context_.get(), from.address,
+    reporter_.check(reporter_.api().CopyPeer(first, context_.get(), source_first,
                                              other->context_.get(), bytes, stream_of(queue)),
                     "cuMemcpyPeerAsync", Errc::transfer_failed);
   }

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,14 +62,20 @@ class FamilyExecutable final : public runtime::Executable {
   FamilyExecutable(const FamilyExecutable&) = delete;
   FamilyExecutable& operator=(const FamilyExecutable&) = delete;
 
-  /// Finds the kernel in the image and reads what it needs.
-  void find(const char* entry, const DeviceFacts& device);
+  /// Finds the kernel in the image and reads what it needs; `unaligned_entry` is Program's, or
+  /// empty.
+  void find(const std::string& entry, const std::string& unaligned_entry,
+            const DeviceFacts& device);
 
   std::uint32_t max_threads_per_block() const noexcept override { return max_threads_; }
-  std::uint32_t spill_bytes_per_thread() const noexcept override { return spill_bytes_; }
+  std::uint32_t spill_bytes_per_thread() const noexcept override {
+    return for_large_blocks ? std::max(spill_bytes_, for_large_blocks->spill_bytes_) : spill_bytes_;
+  }
   std::vector<std::byte> binary() const override { return image_; }
 
-  KernelHandle kernel() const noexcept { return kernel_; }
+  KernelHandle kernel(bool aligned = true) const noexcept {
+    return aligned ? kernel_ : unaligned_kernel_;
+  }
   std::uint32_t preferred_block() const noexcept { return preferred_block_; }
 
   const std::uint64_t serial;  // unique in the process and never used again
@@ -76,9 +84,16 @@ class FamilyExecutable final : public runtime::Executable {
   /// The parameter block of the launch that is being made; a device launches from one thread at a
   /// time.
   std::vector<std::byte> block;
+  /// Makes this kernel with a launch bound; none if its blocks can be as large as the device's, or
+  /// if it was made.
+  std::function<std::unique_ptr<FamilyExecutable>()> make_for_large_blocks;
+  std::unique_ptr<FamilyExecutable> for_large_blocks;  // once a launch needed it
 
  private:
-  std::uint32_t value(KernelAttribute what) const;
+  KernelHandle find(const std::string& entry) const;
+  std::uint32_t value(KernelAttribute what, KernelHandle kernel) const;
+  /// Lets a kernel have all the dynamic shared memory that its device has.
+  void allow_shared(KernelHandle kernel, const DeviceFacts& device) const;
   std::uint32_t choose_block() const;
 
   const Reporter& reporter_;
@@ -86,6 +101,7 @@ class FamilyExecutable final : public runtime::Executable {
   std::vector<std::byte> image_;
   Module module_ = nullptr;
   KernelHandle kernel_ = nullptr;
+  KernelHandle unaligned_kernel_ = nullptr;
   std::uint32_t max_threads_ = 1;
   std::uint32_t spill_bytes_ = 0;
   std::uint32_t preferred_block_ = 1;
@@ -141,8 +157,9 @@ class FamilyDevice : public runtime::DeviceDriver {
             std::size_t bytes) override;
   void copy(runtime::Queue& queue, runtime::Buffer to, std::size_t to_offset, runtime::Buffer from,
             std::size_t from_offset, std::size_t bytes) override;
-  bool copy_from(runtime::Queue& queue, Buffer to, runtime::DeviceDriver& source,
-                 runtime::Queue& source_queue, Buffer from, std::size_t bytes) override;
+  bool copy_from(runtime::Queue& queue, Buffer to, std::size_t to_offset,
+                 runtime::DeviceDriver& source, runtime::Queue& source_queue, Buffer from,
+                 std::size_t from_offset, std::size_t bytes) override;
   Buffer adopt(std::uint64_t address, std::size_t bytes) override;
   std::unique_ptr<runtime::Queue> adopt_queue(std::uintptr_t native) override;
   void submit(runtime::Queue& queue) override;
@@ -171,6 +188,12 @@ class FamilyDevice : public runtime::DeviceDriver {
 
   /// Machine code for `program`. Throws Errc::compile_failed.
   virtual Image compile(const runtime::Program& program) const = 0;
+  /// The program for blocks of so many threads, whatever that costs it; none where the compiler
+  /// does not let itself be told.
+  virtual std::optional<runtime::Program> bounded(runtime::Program /*program*/,
+                                                  std::uint32_t /*threads*/) const {
+    return std::nullopt;
+  }
   /// What `compile` compiles, as `build_source` calls it.
   virtual std::string_view language() const noexcept = 0;
 
@@ -180,6 +203,13 @@ class FamilyDevice : public runtime::DeviceDriver {
   const Reporter& reporter() const noexcept { return reporter_; }
 
  private:
+  std::unique_ptr<FamilyExecutable> load(const ir::Kernel& kernel, const runtime::Program& program,
+                                         Image image) const;
+  /// What starts blocks that `code` has too many registers for; `code` if there is nothing else.
+  FamilyExecutable& for_large_blocks(FamilyExecutable& code) const;
+  /// Arguments by `pointers`, one for each, or by `block`, in which they are packed.
+  void start(runtime::Queue& queue, KernelHandle kernel, const runtime::LaunchShape& shape,
+             void** pointers, void** block);
   Address allocate_pooled(std::size_t bytes);
   /// Lets this device reach the other's memory, as far as the machine has a way; asked once.
   void reach(FamilyDevice& other);

@@ -84,24 +84,42 @@ FamilyExecutable::~FamilyExecutable() {
   reporter_.api().ModuleUnload(module_);
 }
 
-std::uint32_t FamilyExecutable::value(KernelAttribute what) const {
+KernelHandle FamilyExecutable::find(const std::string& entry) const {
+  KernelHandle found = nullptr;
+  reporter_.check(reporter_.api().ModuleKernel(&found, module_, entry.c_str()),
+                  "cuModuleGetFunction", Errc::compile_failed);
+  return found;
+}
+
+std::uint32_t FamilyExecutable::value(KernelAttribute what, KernelHandle kernel) const {
   int result = 0;
-  reporter_.check(reporter_.api().KernelValue(&result, static_cast<int>(what), kernel_),
+  reporter_.check(reporter_.api().KernelValue(&result, static_cast<int>(what), kernel),
                   "cuFuncGetAttribute", Errc::compile_failed);
   return static_cast<std::uint32_t>(result);
 }
 
-void FamilyExecutable::find(const char* entry, const DeviceFacts& device) {
-  reporter_.check(reporter_.api().ModuleKernel(&kernel_, module_, entry), "cuModuleGetFunction",
-                  Errc::compile_failed);
-  max_threads_ = value(KernelAttribute::max_threads_per_block);
-  spill_bytes_ = value(KernelAttribute::local_bytes);
-  const std::uint32_t fixed = value(KernelAttribute::static_shared_bytes);
-  if (device.largest_shared_bytes > fixed) {
-    reporter_.check(reporter_.api().KernelSet(
-                        kernel_, static_cast<int>(KernelAttribute::max_dynamic_shared_bytes),
-                        static_cast<int>(device.largest_shared_bytes - fixed)),
-                    "cuFuncSetAttribute", Errc::compile_failed);
+void FamilyExecutable::allow_shared(KernelHandle kernel, const DeviceFacts& device) const {
+  const std::uint32_t fixed = value(KernelAttribute::static_shared_bytes, kernel);
+  if (device.largest_shared_bytes <= fixed) return;
+  reporter_.check(
+      reporter_.api().KernelSet(kernel, static_cast<int>(KernelAttribute::max_dynamic_shared_bytes),
+                                static_cast<int>(device.largest_shared_bytes - fixed)),
+      "cuFuncSetAttribute", Errc::compile_failed);
+}
+
+void FamilyExecutable::find(const std::string& entry, const std::string& unaligned_entry,
+                            const DeviceFacts& device) {
+  kernel_ = unaligned_kernel_ = find(entry);
+  max_threads_ = value(KernelAttribute::max_threads_per_block, kernel_);
+  spill_bytes_ = value(KernelAttribute::local_bytes, kernel_);
+  allow_shared(kernel_, device);
+  if (!unaligned_entry.empty()) {
+    // Which of the two a launch starts is seen when it is made: limits are those of both.
+    unaligned_kernel_ = find(unaligned_entry);
+    max_threads_ =
+        std::min(max_threads_, value(KernelAttribute::max_threads_per_block, unaligned_kernel_));
+    spill_bytes_ = std::max(spill_bytes_, value(KernelAttribute::local_bytes, unaligned_kernel_));
+    allow_shared(unaligned_kernel_, device);
   }
   preferred_block_ = choose_block();
 }

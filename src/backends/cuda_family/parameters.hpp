@@ -17,20 +17,29 @@ namespace salvo::backends::cuda_family {
 /// a table is an array of the one and, after it, of the other.
 class ParameterBlock {
  public:
+  /// What a launch's arguments are to the code.
+  enum class Filled : std::uint8_t {
+    aligned,    // spans lie as the code's first entry takes for granted
+    unaligned,  // one does not
+    refused,    // they do not stand for `arguments()` slots
+  };
+
   ParameterBlock() = default;
-  explicit ParameterBlock(const ir::Kernel& kernel);
+  /// `alignments` are Program's.
+  explicit ParameterBlock(const ir::Kernel& kernel, std::span<const std::uint32_t> alignments = {});
 
   std::size_t arguments() const noexcept { return entries_.size(); }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// `block` has `bytes()` bytes. False if the arguments do not stand for `arguments()` slots.
-  [[nodiscard]] bool fill(std::span<const runtime::Argument> arguments,
-                          std::byte* block) const noexcept;
+  /// `block` has `bytes()` bytes.
+  [[nodiscard]] Filled fill(std::span<const runtime::Argument> arguments,
+                            std::byte* block) const noexcept;
 
  private:
   struct Entry {
     std::uint32_t offset = 0;
     std::uint32_t length_offset = ir::kNone;
     std::uint32_t scalar_bytes = 0;  // 0: a span
+    std::uint32_t misaligned = 0;    // bits that are 0 in a span's address if it lies well
   };
 
   std::vector<Entry> entries_;

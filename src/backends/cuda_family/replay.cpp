@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "backends/cuda_family/device.hpp"
 
@@ -32,13 +34,25 @@ std::uint64_t hash_of(std::span<const runtime::LaunchCommand> commands) noexcept
   return hash;
 }
 
+void list_buffers(std::span<const runtime::LaunchCommand> commands,
+                  std::vector<std::uintptr_t>& buffers) {
+  buffers.clear();
+  for (const runtime::LaunchCommand& command : commands) {
+    for (const runtime::Argument& argument : command.arguments) {
+      if (argument.buffer && argument.touch != runtime::Touch::none)
+        buffers.push_back(argument.buffer.handle);
+    }
+  }
+}
+
 /// What the driver is told of a launch. `block` holds its arguments.
 struct Description {
-  Description(const runtime::LaunchCommand& command, std::vector<std::byte>& block)
+  Description(const runtime::LaunchCommand& command, ParameterBlock::Filled filled,
+              std::vector<std::byte>& block)
       : bytes(block.size()),
         extra{reinterpret_cast<void*>(std::uintptr_t{1}), block.data(),
               reinterpret_cast<void*>(std::uintptr_t{2}), &bytes, nullptr} {
-    parameters.function = code_of(command).kernel();
+    parameters.function = code_of(command).kernel(filled == ParameterBlock::Filled::aligned);
     std::ranges::copy(command.shape->grid, parameters.grid);
     std::ranges::copy(command.shape->block, parameters.block);
     parameters.shared_bytes = command.shape->dynamic_shared_bytes;
@@ -67,6 +81,8 @@ void Replay::destroy(Sequence& sequence) noexcept {
 
 Replay::Sequence* Replay::find(std::span<const runtime::LaunchCommand> commands) {
   const std::uint64_t hash = hash_of(commands);
+  list_buffers(commands, buffers_);
+  std::optional<runtime::Dependencies> dependencies;  // where they are not known from before
   for (auto one = sequences_.begin(); one != sequences_.end(); ++one) {
     if (one->hash != hash || one->nodes.size() != commands.size()) continue;
     const bool same = std::ranges::equal(
@@ -75,6 +91,11 @@ Replay::Sequence* Replay::find(std::span<const runtime::LaunchCommand> commands)
                  same_shape(node.shape, *command.shape);
         });
     if (!same) continue;
+    if (one->buffers != buffers_) {
+      if (!dependencies) dependencies.emplace(commands);
+      if (one->dependencies != *dependencies) continue;
+      one->buffers = buffers_;
+    }
     sequences_.splice(sequences_.begin(), sequences_, one);
     return &sequences_.front();
   }
@@ -87,24 +108,30 @@ Replay::Sequence* Replay::find(std::span<const runtime::LaunchCommand> commands)
   for (const runtime::LaunchCommand& command : commands) {
     made.nodes.push_back({code_of(command).serial, *command.shape, nullptr, {}});
   }
+  made.buffers = buffers_;
+  made.dependencies = dependencies ? std::move(*dependencies) : runtime::Dependencies(commands);
   return nullptr;  // once is no repetition
 }
 
 bool Replay::make(Sequence& sequence, std::span<const runtime::LaunchCommand> commands) {
   const Api& api = reporter_.api();
   if (api.GraphCreate(&sequence.graph, 0) != kSuccess) return false;
-  GraphNode before = nullptr;
+  std::vector<GraphNode> before;
   for (std::size_t k = 0; k < commands.size(); ++k) {
     Node& node = sequence.nodes[k];
     const FamilyExecutable& code = code_of(commands[k]);
     node.block.assign(code.parameters->bytes(), std::byte{0});
-    if (!code.parameters->fill(commands[k].arguments, node.block.data())) return false;
-    const Description description(commands[k], node.block);
-    if (api.GraphAddKernel(&node.node, sequence.graph, before ? &before : nullptr, before ? 1 : 0,
+    const auto filled = code.parameters->fill(commands[k].arguments, node.block.data());
+    if (filled == ParameterBlock::Filled::refused) return false;
+    before.clear();
+    for (const std::uint32_t earlier : sequence.dependencies.of(k)) {
+      before.push_back(sequence.nodes[earlier].node);
+    }
+    const Description description(commands[k], filled, node.block);
+    if (api.GraphAddKernel(&node.node, sequence.graph, before.data(), before.size(),
                            &description.parameters) != kSuccess) {
       return false;
     }
-    before = node.node;
   }
   return api.GraphInstantiate(&sequence.executable, sequence.graph, 0) == kSuccess;
 }
@@ -113,12 +140,12 @@ bool Replay::update(Sequence& sequence, std::span<const runtime::LaunchCommand> 
   for (std::size_t k = 0; k < commands.size(); ++k) {
     Node& node = sequence.nodes[k];
     scratch_ = node.block;
-    if (!code_of(commands[k]).parameters->fill(commands[k].arguments, scratch_.data())) {
-      return false;
-    }
+    const auto filled =
+        code_of(commands[k]).parameters->fill(commands[k].arguments, scratch_.data());
+    if (filled == ParameterBlock::Filled::refused) return false;
     if (scratch_ == node.block) continue;
     node.block.swap(scratch_);
-    const Description description(commands[k], node.block);
+    const Description description(commands[k], filled, node.block);
     if (reporter_.api().GraphSetKernel(sequence.executable, node.node, &description.parameters) !=
         kSuccess) {
       return false;

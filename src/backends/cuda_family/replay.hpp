@@ -9,12 +9,14 @@
 
 #include "backends/cuda_family/error.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/dependencies.hpp"
 
 namespace salvo::backends::cuda_family {
 
 /// Sequences of one device, guarded by its issue lock like its launches. A sequence is known by its
-/// kernels and shapes; arguments may differ each time, and those of a node that changed are set
-/// anew. A graph is a line: each launch comes after the one before it.
+/// kernels, shapes and dependencies; arguments may differ each time, and those of a node that
+/// changed are set anew. In its graph a launch comes after those that it depends on, and the device
+/// may run others beside it.
 class Replay {
  public:
   explicit Replay(const Reporter& reporter) : reporter_(reporter) {}
@@ -36,6 +38,8 @@ class Replay {
   struct Sequence {
     std::uint64_t hash = 0;
     std::vector<Node> nodes;
+    std::vector<std::uintptr_t> buffers;  // bound last, one after the other
+    runtime::Dependencies dependencies;   // with these
     Graph graph = nullptr;
     GraphExec executable = nullptr;
     bool refused = false;  // by the driver, once
@@ -49,6 +53,7 @@ class Replay {
   const Reporter& reporter_;
   std::list<Sequence> sequences_;  // latest first
   std::vector<std::byte> scratch_;
+  std::vector<std::uintptr_t> buffers_;  // of the sequence that is looked for
 };
 
 }  // namespace salvo::backends::cuda_family

@@ -46,8 +46,8 @@ class HipDevice final : public FamilyDevice {
     if (bytes != 0) finish(queue);
   }
 
-  bool copy_from(runtime::Queue&, Buffer, runtime::DeviceDriver&, runtime::Queue&, Buffer,
-                 std::size_t) override {
+  bool copy_from(runtime::Queue&, Buffer, std::size_t, runtime::DeviceDriver&, runtime::Queue&,
+                 Buffer, std::size_t, std::size_t) override {
     return false;  // through the host: HIP names peers by number, not by context
   }
 

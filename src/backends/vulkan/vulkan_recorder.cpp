@@ -292,7 +292,12 @@ void Recorder::bind_arguments(const VulkanExecutable& executable,
           argument.buffer ? block_of(argument.buffer)->address() + argument.byte_offset : 0;
       std::memcpy(addresses + to.address, &address, sizeof(address));
     }
-    std::memcpy(values + to.value, &value, to.value_bytes);
+    // Of a size that the compiler knows.
+    if (to.value_bytes == sizeof(value)) {
+      std::memcpy(values + to.value, &value, sizeof(value));
+    } else {
+      std::memcpy(values + to.value, &value, sizeof(std::uint32_t));
+    }
   }
   push_changed(executable, push);
 }
@@ -307,9 +312,14 @@ void Recorder::push_changed(const VulkanExecutable& executable, const PushConsta
     first += kWord;
   }
   if (first >= bytes) return;
+  std::uint32_t last = bytes;
+  while (last <= pushed_bytes_ && last >= first + 2 * kWord &&
+         std::memcmp(push.data() + last - kWord, pushed_.data() + last - kWord, kWord) == 0) {
+    last -= kWord;
+  }
   api_.CmdPushConstants(open_->commands(), executable.pipeline_layout(),
-                        VK_SHADER_STAGE_COMPUTE_BIT, first, bytes - first, push.data() + first);
-  std::memcpy(pushed_.data() + first, push.data() + first, bytes - first);
+                        VK_SHADER_STAGE_COMPUTE_BIT, first, last - first, push.data() + first);
+  std::memcpy(pushed_.data() + first, push.data() + first, last - first);
   pushed_bytes_ = std::max(pushed_bytes_, bytes);
 }
 

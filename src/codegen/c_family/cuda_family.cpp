@@ -5,9 +5,21 @@
 #include "codegen/c_family/cuda_dialect.hpp"
 
 namespace salvo::codegen::c_family {
+namespace {
+
+class CudaDialect final : public CudaFamily {
+ public:
+  std::string read(const Place& place) const override {
+    // A pointer in a table cannot be said to be restrict: what it points to is read by the path for
+    // what nothing writes, and may be read ahead of stores.
+    return place.constant ? fmt::format("__ldg(&{})", place.lvalue) : place.lvalue;
+  }
+};
+
+}  // namespace
 
 const Dialect& cuda_dialect() {
-  static const CudaFamily dialect;
+  static const CudaDialect dialect;
   return dialect;
 }
 

@@ -38,6 +38,13 @@ class CudaFamily : public Dialect {
     return kTypes[static_cast<std::size_t>(type)];
   }
 
+  std::string vector_type(Scalar type, std::size_t count) const override {
+    static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
+        "uchar",    "char",      "uchar",  "short",  "ushort", "int",   "uint",
+        "longlong", "ulonglong", "ushort", "ushort", "float",  "double"};
+    return fmt::format("{}{}", kTypes[static_cast<std::size_t>(type)], count);
+  }
+
   std::string in_space(Space, std::string_view type) const override { return std::string(type); }
 
   std::string declare_array(Space space, std::string_view type, std::string_view name,
@@ -155,7 +162,7 @@ class CudaFamily : public Dialect {
   std::string load(const Place& place, Helpers& helpers) const override {
     switch (place.type) {
       case Scalar::Bool:
-        return place.lvalue + " != 0";
+        return read(place) + " != 0";
       case Scalar::F16:
         return fmt::format(
             "{}({})",
@@ -166,11 +173,11 @@ class CudaFamily : public Dialect {
                            "  return value;\n"
                            "}\n",
                            {}),
-            place.lvalue);
+            read(place));
       case Scalar::BF16:
-        return fmt::format("__uint_as_float((unsigned int){} << 16)", place.lvalue);
+        return fmt::format("__uint_as_float((unsigned int){} << 16)", read(place));
       default:
-        return place.lvalue;  // widens by C's rules
+        return read(place);  // widens by C's rules
     }
   }
 
@@ -227,8 +234,6 @@ class CudaFamily : public Dialect {
     return unroll == 0 || unroll == ir::kIndependent ? ""
                                                      : fmt::format("#pragma unroll {}", unroll);
   }
-
-  bool counts_rounds() const override { return true; }
 
   std::string_view function_qualifiers() const override {
     return "static __device__ __forceinline__";

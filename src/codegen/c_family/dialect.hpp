@@ -55,7 +55,8 @@ struct Signature {
 struct Place {
   ir::Scalar type = ir::Scalar::F32;  // as stored
   ir::Space space = ir::Space::Global;
-  std::string lvalue;  // "x[v3].pos_x", of type `memory_type(type)`
+  std::string lvalue;     // "x[v3].pos_x", of type `memory_type(type)`
+  bool constant = false;  // of a table's span that nothing writes while the kernel runs
 };
 
 /// One target language. Everything here is pure; operands are names or parenthesised, so that they
@@ -72,6 +73,9 @@ class Dialect {
   // Types and values.
   virtual std::string_view type(ir::Scalar type) const = 0;         // compute types: in a register
   virtual std::string_view memory_type(ir::Scalar type) const = 0;  // any type: in memory
+  /// A type of `count` leaves of `type` in memory, with members x, y, z and w: "float4". Asked for
+  /// by print_with_vectors.
+  virtual std::string vector_type(ir::Scalar type, std::size_t count) const;
   /// `type` in an address space: "global float".
   virtual std::string in_space(ir::Space space, std::string_view type) const = 0;
   /// A shared or local array of constant size, as a statement.
@@ -90,6 +94,8 @@ class Dialect {
   virtual std::string warp(ir::Op op, ir::Scalar type, std::span<const std::string> operands,
                            Helpers& helpers) const = 0;
   virtual std::string load(const Place& place, Helpers& helpers) const = 0;
+  /// The memory's own bits, of a vector too.
+  virtual std::string read(const Place& place) const { return place.lvalue; }
   /// A whole statement without its semicolon. `value` is of the compute type.
   virtual std::string store(const Place& place, std::string_view value, Helpers& helpers) const = 0;
   /// `operands`: value, or expected and desired. Floats are only added.
@@ -99,9 +105,6 @@ class Dialect {
   virtual std::string fence(bool device_scope) const = 0;
   /// A line before a loop; empty for none.
   virtual std::string loop_hint(std::uint32_t unroll) const = 0;
-  /// Whether a loop that steps by more than one is printed with its rounds counted beforehand, for
-  /// compilers that do not unroll a loop whose counter may wrap.
-  virtual bool counts_rounds() const { return false; }
 
   // The file.
   virtual std::string_view function_qualifiers() const = 0;  // of helpers: "static inline"

@@ -13,6 +13,8 @@
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
+#include "passes/counters.hpp"
+#include "passes/vector_access.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::codegen::c_family {
@@ -25,33 +27,55 @@ using ir::Scalar;
 using ir::Space;
 using ir::ValueId;
 
-bool leaves_early(const ir::Kernel& kernel, BlockId block) {
+/// Whether the body of a loop has a Break of that loop.
+bool breaks(const ir::Kernel& kernel, BlockId block) {
   return std::ranges::any_of(kernel.block(block).nodes, [&](ValueId id) {
     const Node& node = kernel.node(id);
-    return node.op == Op::Break || node.op == Op::Continue ||
-           std::ranges::any_of(node.blocks,
-                               [&](BlockId inner) { return leaves_early(kernel, inner); });
+    if (node.op == Op::For || node.op == Op::While) return false;
+    return node.op == Op::Break ||
+           std::ranges::any_of(node.blocks, [&](BlockId inner) { return breaks(kernel, inner); });
   });
 }
 
 class Printer {
  public:
-  Printer(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options)
+  Printer(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options,
+          Helpers& helpers, passes::VectorAccesses vectors = {})
       : kernel_(kernel),
         dialect_(dialect),
         options_(options),
         scan_(scan(kernel)),
         lengths_(reads_length(kernel)),
         names_(dialect),
-        helpers_(dialect),
+        helpers_(helpers),
+        vectors_(std::move(vectors)),
         values_(kernel.nodes.size()) {
     scan_.features.contraction = options.contraction;
   }
 
-  Printed run() {
+  PrintedWithVectors run() {
+    PrintedWithVectors made;
     const std::string entry = names_.fresh(kernel_.name);
-    Signature signature;
     declare_elements();
+    std::string unaligned_function;
+    if (vectors_.rests_on_alignment()) {
+      made.alignments = vectors_.alignments;
+      made.unaligned_entry = names_.fresh(entry + "_unaligned");
+      Printer unaligned = *this;
+      unaligned.vectors_ = {};
+      unaligned_function = "\n" + unaligned.function(made.unaligned_entry);
+    }
+    const std::string main_function = function(entry);
+    std::string code = dialect_.prologue(scan_.features);
+    if (!records_.empty()) code += records_ + "\n";
+    made.printed = {entry, code + helpers_.text() + main_function + unaligned_function};
+    return made;
+  }
+
+ private:
+  /// The kernel function of this name.
+  std::string function(const std::string& entry) {
+    Signature signature;
     declare_parameters(signature);
     declare_memories(signature);
     for (const std::string& statement : signature.prologue) line(statement);
@@ -61,15 +85,9 @@ class Printer {
       if (ir::is_leaf(op) && op != Op::ForIndex) pick(slot);
     }
     block(kernel_.body);
-
-    std::string code = dialect_.prologue(scan_.features);
-    if (!records_.empty()) code += records_ + "\n";
-    code += helpers_.text();
-    code += dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
-    return {entry, std::move(code)};
+    return dialect_.kernel_head(entry, signature) + " {\n" + body_ + "}\n";
   }
 
- private:
   /// A record, or a scalar's one leaf, as the source names it.
   struct ElementText {
     std::string type;
@@ -151,7 +169,7 @@ class Printer {
       if (parameter.is_span) {
         text.element = element_of(parameter.memory).type;
         text.writes = scan_.written[parameter.memory];
-        text.no_alias = i < 64 && (options_.may_alias >> i & 1) == 0;
+        text.no_alias = is_apart(i);
         text.length = lengths_[i];
         declared_.push_back(dialect_.declare_span(text, names_, signature));
       } else {
@@ -258,6 +276,16 @@ class Printer {
     return texts;
   }
 
+  /// A parameter that is no table says so itself.
+  bool is_constant(ir::MemoryId memory) const {
+    const std::uint32_t p = kernel_.memories[memory].parameter;
+    return kernel_.memories[memory].space == Space::Global && kernel_.parameters[p].slots > 1 &&
+           !scan_.written[memory] && is_apart(p);
+  }
+  bool is_apart(std::size_t parameter) const {
+    return parameter < 64 && (options_.may_alias >> parameter & 1) == 0;
+  }
+
   Place place(const Node& node) const {
     const ir::Memory& memory = kernel_.memories[node.memory];
     const std::string& base = memory.space == Space::Global
@@ -265,7 +293,8 @@ class Printer {
                                   : memories_[node.memory];
     return {kernel_.field_of(node).type, memory.space,
             fmt::format("{}[{}]{}", base, value(node.operands[0]),
-                        element_of(node.memory).fields[node.field])};
+                        element_of(node.memory).fields[node.field]),
+            is_constant(node.memory)};
   }
 
   void define(ValueId id, std::string_view expression) {
@@ -314,9 +343,8 @@ class Printer {
     if (ir::is_user_code(node.op)) return user_code(id, node);
     switch (node.op) {
       case Op::Load:
-        return define(id, dialect_.load(place(node), helpers_));
       case Op::Store:
-        return line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
+        return access(id, node);
       case Op::VarGet:
         return define(id, variables_.at(node.index));
       case Op::VarSet:
@@ -330,6 +358,7 @@ class Printer {
       case Op::Switch:
         return switch_(node);
       case Op::Break:
+        if (!flags_.back().empty()) line(fmt::format("{} = true;", flags_.back()));
         return line("break;");
       case Op::Continue:
         return line("continue;");
@@ -340,6 +369,47 @@ class Printer {
       default:
         return line(dialect_.fence(node.axis == 1) + ";");
     }
+  }
+
+  /// A load or a store, or all of those that are done at once with it.
+  void access(ValueId id, const Node& node) {
+    const passes::VectorAccess* all = vectors_.of(id);
+    if (all) {
+      if (all->leader == id) vector_access(*all);
+    } else if (node.op == Op::Load) {
+      define(id, dialect_.load(place(node), helpers_));
+    } else {
+      line(dialect_.store(place(node), value(node.operands[1]), helpers_) + ";");
+    }
+  }
+
+  void vector_access(const passes::VectorAccess& all) {
+    const Node& leader = kernel_.node(all.leader);
+    const Scalar type = kernel_.field_of(leader).type;
+    const std::string vector = dialect_.vector_type(type, all.nodes.size());
+    const std::string name = names_.fresh("q");
+    // What names the first leaf may come later than the leader.
+    std::string address = "&" + place(leader).lvalue;
+    if (all.leader_offset != 0) {
+      address = fmt::format("((const char*){} - {})", address, all.leader_offset);
+    }
+    const auto part = [&](std::size_t i) {
+      return Place{type, Space::Global, fmt::format("{}.{}", name, "xyzw"[i])};
+    };
+    if (leader.op == Op::Load) {
+      const Place whole{type, Space::Global, fmt::format("*(const {}*){}", vector, address),
+                        is_constant(leader.memory)};
+      line(fmt::format("const {} {} = {};", vector, name, dialect_.read(whole)));
+      for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+        define(all.nodes[i], dialect_.load(part(i), helpers_));
+      }
+      return;
+    }
+    line(fmt::format("{} {};", vector, name));
+    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+      line(dialect_.store(part(i), value(kernel_.node(all.nodes[i]).operands[1]), helpers_) + ";");
+    }
+    line(fmt::format("*({}*){} = {};", vector, address, name));
   }
 
   /// An intrinsic is an expression, or statements that assign to `{result}`.
@@ -398,53 +468,79 @@ class Printer {
   }
 
   void for_(ValueId id, const Node& node) {
+    if (passes::counter_may_wrap(kernel_, node)) return rounds(id, node);
     const Node& step = kernel_.node(node.operands[2]);
-    const Scalar type = kernel_.node(node.operands[0]).type;
     const bool down = node.literal == 1;
-    if (dialect_.counts_rounds() && !down && type == Scalar::I32 && step.op == Op::Constant &&
-        step.literal > 1 && step.literal <= 0x7fffffff && !leaves_early(kernel_, node.blocks[0])) {
-      return rounds(id, node, step.literal);
-    }
     const std::string i = names_.fresh("i");
     values_[id] = i;
-    std::string next = (down ? "--" : "++") + i;
-    // One step short of the limit the counter cannot wrap; by more than one it can.
-    if (step.op != Op::Constant || step.literal != 1) {
-      const std::string_view wide =
-          dialect_.type(ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32);
-      next = fmt::format("{0} = ({1})(({2}){0} {3} ({2}){4})", i, dialect_.type(type), wide,
-                         down ? "-" : "+", value(node.operands[2]));
-    }
-    loop_hint(node);
-    open(fmt::format("for ({} {} = {}; {} {} {}; {})", dialect_.type(type), i,
-                     value(node.operands[0]), i, down ? ">" : "<", value(node.operands[1]), next));
+    const std::string_view sign = down ? "-" : "+";
+    const std::string next = step.literal == 1
+                                 ? fmt::format("{0}{0}{1}", sign, i)
+                                 : fmt::format("{} {}= {}", i, sign, value(node.operands[2]));
+    loop_hint(node.unroll);
+    open(fmt::format("for ({} {} = {}; {} {} {}; {})",
+                     dialect_.type(kernel_.node(node.operands[0]).type), i, value(node.operands[0]),
+                     i, down ? ">" : "<", value(node.operands[1]), next));
+    flags_.emplace_back();
     body_of(id, node);
+    flags_.pop_back();
     close();
   }
 
-  /// A For whose rounds are counted beforehand, so that the compiler can unroll it. The counter
-  /// stays below the limit in all of them; where the step after the last one wraps, the loop around
+  /// A For whose trip count is computed beforehand, as far as the limit: compilers, NVIDIA's among
+  /// them, take for granted that the counter of a loop does not wrap once they unroll it, and do
+  /// not unroll one that is known to. Where the step after the last round wraps, the loop around
   /// goes on from there.
-  void rounds(ValueId id, const Node& node, std::uint64_t step) {
+  void rounds(ValueId id, const Node& node) {
+    const Scalar type = kernel_.node(node.operands[0]).type;
+    const Scalar unsigned_type = ir::size_of(type) == 8 ? Scalar::U64 : Scalar::U32;
+    const std::string_view counter = dialect_.type(type);
+    const std::string_view wide = dialect_.type(unsigned_type);
+    const bool down = node.literal == 1;
     const std::string first = names_.fresh("first");
     const std::string count = names_.fresh("rounds");
     const std::string round = names_.fresh("round");
     const std::string limit = value(node.operands[1]);
-    const std::string_view counter = dialect_.type(Scalar::I32);
-    const std::string_view wide = dialect_.type(Scalar::U32);
+    const std::string one = dialect_.constant(unsigned_type, 1);
+    const Node& step = kernel_.node(node.operands[2]);
+    const std::string by = step.op == Op::Constant
+                               ? dialect_.constant(unsigned_type, step.literal)
+                               : fmt::format("({}){}", wide, value(node.operands[2]));
+    const auto after = [&](const std::string& rounds) {
+      return fmt::format("({})(({}){} {} {} * {})", counter, wide, first, down ? '-' : '+', rounds,
+                         by);
+    };
+    std::string flag;
+    if (breaks(kernel_, node.blocks[0])) {
+      flag = names_.fresh("left");
+      line(fmt::format("{} {} = false;", dialect_.type(Scalar::Bool), flag));
+    }
     values_[id] = names_.fresh("i");
-    open(fmt::format("for ({} {} = {}; {} < {};)", counter, first, value(node.operands[0]), first,
+    open(fmt::format("for ({} {} = {}; {}{} {} {};)", counter, first, value(node.operands[0]),
+                     flag.empty() ? "" : fmt::format("!{} && ", flag), first, down ? '>' : '<',
                      limit));
-    line(fmt::format("const {0} {1} = (({0}){2} - ({0}){3} - 1u) / {4}u + 1u;", wide, count, limit,
-                     first, step));
-    loop_hint(node);
+    const std::string whole = fmt::format("(({0}){1} - ({0}){2} - {3}) / {4} + {3}", wide,
+                                          down ? first : limit, down ? limit : first, one, by);
+    line(fmt::format("const {} {} = {};", wide, count, steps_nearer(node, whole, one)));
+    loop_hint(node.unroll);
     open(fmt::format("for ({} {} = 0; {} < {}; ++{})", wide, round, round, count, round));
-    line(fmt::format("const {} {} = ({})(({}){} + {} * {}u);", counter, values_[id], counter, wide,
-                     first, round, step));
+    line(fmt::format("const {} {} = {};", counter, values_[id], after(round)));
+    flags_.push_back(flag);
     body_of(id, node);
+    flags_.pop_back();
     close();
-    line(fmt::format("{} = ({})(({}){} + {} * {}u);", first, counter, wide, first, count, step));
+    line(fmt::format("{} = {};", first, after(count)));
     close();
+  }
+
+  /// `whole` where the step leads nearer to the limit, and one round where it leads away.
+  std::string steps_nearer(const Node& node, const std::string& whole,
+                           const std::string& one) const {
+    if (passes::constant_step(kernel_, node)) return whole;
+    const Node& step = kernel_.node(node.operands[2]);
+    if (step.op == Op::Constant) return one;
+    return fmt::format("{} {} 0 ? {} : {}", value(node.operands[2]),
+                       ir::is_signed(step.type) ? ">" : "!=", whole, one);
   }
 
   void body_of(ValueId id, const Node& node) {
@@ -456,16 +552,18 @@ class Printer {
   }
 
   void while_(const Node& node) {
-    loop_hint(node);
+    loop_hint(node.unroll);
     open("while (true)");
     block(node.blocks[0]);
     line(fmt::format("if (!{}) break;", value(node.operands[0])));
+    flags_.emplace_back();
     block(node.blocks[1]);
+    flags_.pop_back();
     close();
   }
 
-  void loop_hint(const Node& node) {
-    const std::string hint = dialect_.loop_hint(node.unroll);
+  void loop_hint(std::uint32_t unroll) {
+    const std::string hint = dialect_.loop_hint(unroll);
     if (!hint.empty()) line(hint);
   }
 
@@ -475,7 +573,8 @@ class Printer {
   Scan scan_;
   std::vector<bool> lengths_;
   Names names_;
-  Helpers helpers_;
+  Helpers& helpers_;
+  passes::VectorAccesses vectors_;
 
   std::string records_;
   std::string body_;
@@ -489,10 +588,16 @@ class Printer {
   std::map<std::pair<std::uint32_t, ValueId>, Bound> picked_;
   std::map<std::pair<Op, std::uint8_t>, std::string> positions_;
   std::map<std::uint32_t, std::string> variables_;
+  /// By loop around what is printed: the flag that a Break sets, empty if none.
+  std::vector<std::string> flags_;
   std::vector<std::string> values_;  // by node: its name once printed
 };
 
 }  // namespace
+
+std::string Dialect::vector_type(ir::Scalar type, std::size_t count) const {
+  return fmt::format("{}{}", memory_type(type), count);
+}
 
 std::string Dialect::declare_array(ir::Space space, std::string_view type, std::string_view name,
                                    std::uint32_t count) const {
@@ -512,7 +617,18 @@ Bound Dialect::pick(const Declared& declared, std::string_view slot) const {
 }
 
 Printed print(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options) {
-  return Printer(kernel, dialect, options).run();
+  Helpers helpers(dialect);
+  return Printer(kernel, dialect, options, helpers).run().printed;
+}
+
+PrintedWithVectors print_with_vectors(const ir::Kernel& kernel, const Dialect& dialect,
+                                      const PrintOptions& options) {
+  Helpers helpers(dialect);
+  // Shared arrays are the device compiler's own, and it knows how they are aligned.
+  const passes::VectorWishes wishes{.shared = false, .mixed = false};
+  return Printer(kernel, dialect, options, helpers,
+                 passes::find_vector_accesses(kernel, options.may_alias, wishes))
+      .run();
 }
 
 }  // namespace salvo::codegen::c_family

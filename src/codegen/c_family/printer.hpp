@@ -27,6 +27,18 @@ struct Printed {
 /// Errc::unsupported where the target cannot say what the kernel needs.
 Printed print(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options);
 
+/// A kernel in which neighbouring accesses of a thread are one, where they provably may be.
+struct PrintedWithVectors {
+  Printed printed;
+  /// By parameter: what the entry takes a span's address for a multiple of. Empty if nothing; else
+  /// the code has another function for spans that lie elsewhere.
+  std::vector<std::uint32_t> alignments;
+  std::string unaligned_entry;
+};
+/// The same for a target that has Dialect::vector_type.
+PrintedWithVectors print_with_vectors(const ir::Kernel& kernel, const Dialect& dialect,
+                                      const PrintOptions& options);
+
 /// Per parameter: whether the kernel reads the length of the span. Lengths that nobody reads are
 /// not passed; printer and driver agree by asking here.
 std::vector<bool> reads_length(const ir::Kernel& kernel);

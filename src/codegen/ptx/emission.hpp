@@ -17,6 +17,7 @@
 #include "codegen/ptx/memory.hpp"
 #include "codegen/ptx/warp.hpp"
 #include "codegen/ptx/writer.hpp"
+#include "passes/vector_access.hpp"
 
 namespace salvo::codegen::ptx {
 
@@ -25,16 +26,23 @@ namespace salvo::codegen::ptx {
 /// emission_loops.cpp.
 class Emission {
  public:
-  Emission(const ir::Kernel& kernel, const EmitOptions& options)
+  /// `files`: what `.loc` counts, shared by the entries of a module.
+  Emission(const ir::Kernel& kernel, const EmitOptions& options,
+           const passes::VectorAccesses& vectors, std::vector<std::string>& files)
       : kernel_(kernel),
         options_(options),
+        vectors_(vectors),
+        files_(files),
         lengths_(c_family::reads_length(kernel)),
         arithmetic_(writer_, options.contraction),
         access_(writer_, arithmetic_),
         warp_(writer_, arithmetic_),
         values_(kernel.nodes.size()) {}
 
-  Emitted run();
+  /// The kernel function of this name.
+  std::string function(const std::string& entry);
+  /// What stands before the functions of a module: dynamic shared memory.
+  const std::string& module_arrays() const noexcept { return module_arrays_; }
 
  private:
   /// What a span parameter is at one slot.
@@ -85,7 +93,8 @@ class Emission {
   std::pair<ir::ValueId, std::int64_t> split(ir::ValueId index) const;
   /// Where the element at an index lies.
   std::string element_address(const ir::Node& node, ir::ValueId index);
-  Place place(const ir::Node& node);
+  /// The leaf that a node touches, or what lies `bytes` further on.
+  Place place(const ir::Node& node, std::int64_t bytes = 0);
 
   // Statements.
 
@@ -94,6 +103,8 @@ class Emission {
   /// Whether a division needs no test for 0 and -1.
   bool divides_safely(const ir::Node& node) const;
   void pure(ir::ValueId id, const ir::Node& node);
+  /// A load or a store, or all of those that are done at once with it.
+  void access(ir::ValueId id, const ir::Node& node);
   void statement(ir::ValueId id);
   /// Instructions that leave an intrinsic's value in `{result}`; spans are global addresses.
   void user_code(ir::ValueId id, const ir::Node& node);
@@ -118,6 +129,8 @@ class Emission {
 
   const ir::Kernel& kernel_;
   const EmitOptions& options_;
+  const passes::VectorAccesses& vectors_;
+  std::vector<std::string>& files_;
   std::vector<bool> lengths_;
   Writer writer_;
   Arithmetic arithmetic_;
@@ -127,7 +140,6 @@ class Emission {
   std::string parameters_;     // the entry's list
   std::string module_arrays_;  // dynamic shared memory
   std::string arrays_;         // shared and local arrays
-  std::vector<std::string> files_;
   ir::LocationId location_ = ir::kNone;
   std::vector<bool> written_;  // by memory
   bool uses_warp_ = false;

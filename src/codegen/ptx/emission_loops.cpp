@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "passes/counters.hpp"
+
 namespace salvo::codegen::ptx {
 
 using ir::BlockId;
@@ -113,8 +115,6 @@ void Emission::in_fours(ValueId id, const Node& node, const std::string& index,
 void Emission::for_(ValueId id, const Node& node) {
   const Scalar type = type_of(node.operands[0]);
   const bool down = node.literal == 1;
-  const Node& steps = kernel_.node(node.operands[2]);
-  const bool by_one = steps.op == Op::Constant && steps.literal == 1;
   const std::string limit = value(node.operands[1]);
   const std::string step = value(node.operands[2]);
   const std::string index = writer_.fresh(type);
@@ -129,7 +129,7 @@ void Emission::for_(ValueId id, const Node& node) {
   writer_.put("@{} bra {}", done, loop.end);
   writer_.label(body);
   // Where the assembler unrolls, it takes for granted that a counter does not wrap.
-  if (node.unroll == 1 || fours || !by_one) keep_rolled();
+  if (node.unroll == 1 || fours || passes::counter_may_wrap(kernel_, node)) keep_rolled();
   loops_.push_back(loop);
   block(node.blocks[0]);
   loops_.pop_back();

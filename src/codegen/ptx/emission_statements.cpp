@@ -53,6 +53,27 @@ void Emission::pure(ValueId id, const Node& node) {
   values_[id] = arithmetic_.operation(node, type_of(node.operands[0]), operands);
 }
 
+void Emission::access(ValueId id, const Node& node) {
+  const bool stores = node.op == Op::Store;
+  const passes::VectorAccess* all = vectors_.of(id);
+  if (!all) {
+    if (stores) return access_.store(place(node), value(node.operands[1]));
+    values_[id] = access_.load(place(node));
+    return;
+  }
+  if (all->leader != id) return;
+  std::vector<Scalar> types;
+  for (const ValueId part : all->nodes) types.push_back(kernel_.field_of(kernel_.node(part)).type);
+  const Place first = place(node, -all->leader_offset);
+  if (stores) {
+    std::vector<std::string> values;
+    for (const ValueId part : all->nodes) values.push_back(value(kernel_.node(part).operands[1]));
+    return access_.store(first, types, values);
+  }
+  const std::vector<std::string> values = access_.load(first, types);
+  for (std::size_t i = 0; i < values.size(); ++i) values_[all->nodes[i]] = values[i];
+}
+
 void Emission::statement(ValueId id) {
   const Node& node = kernel_.node(id);
   if (ir::is_leaf(node.op)) return;
@@ -75,10 +96,8 @@ void Emission::statement(ValueId id) {
   if (ir::is_user_code(node.op)) return user_code(id, node);
   switch (node.op) {
     case Op::Load:
-      values_[id] = access_.load(place(node));
-      return;
     case Op::Store:
-      return access_.store(place(node), value(node.operands[1]));
+      return access(id, node);
     case Op::VarGet:
       values_[id] = writer_.fresh(node.type);
       return arithmetic_.move(node.type, values_[id], variables_[node.index]);

@@ -152,7 +152,7 @@ std::string Emission::element_address(const Node& node, ValueId index) {
   return address;
 }
 
-Place Emission::place(const Node& node) {
+Place Emission::place(const Node& node, std::int64_t bytes) {
   const ir::Memory& memory = kernel_.memories[node.memory];
   const ir::Field& field = kernel_.field_of(node);
   Place result{field.type, "", "", false};
@@ -163,7 +163,7 @@ Place Emission::place(const Node& node) {
                     memory.parameter < 64 && (options_.may_alias >> memory.parameter & 1) == 0;
   const auto [index, added] = split(node.operands[0]);
   const auto size = static_cast<std::int64_t>(memory.element.size);
-  std::int64_t offset = field.offset + added * size;
+  std::int64_t offset = field.offset + added * size + bytes;
   const auto made = [&] {
     return cached(fmt::format("address {} {} {}", node.memory, index, kernel_.slot_of(node)),
                   [&] { return element_address(node, index); });

@@ -3,6 +3,7 @@
 #include "codegen/ptx/emitter.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -30,27 +31,20 @@ std::string entry_name(const std::string& name) {
   return entry + "_kernel";
 }
 
+/// What lies between the parameters of a function and its body.
+constexpr std::string_view kHead = "\n)\n";
+
 }  // namespace
 
-Emitted Emission::run() {
+std::string Emission::function(const std::string& entry) {
   scan();
   bind_parameters();
   bind_arrays();
   if (uses_warp_) warp_.begin();
   block(kernel_.body);
   writer_.put("ret");
-
-  const std::string entry = entry_name(kernel_.name);
-  std::string code = fmt::format(".version {}.{}\n.target sm_{}\n.address_size 64\n\n",
-                                 options_.target.language / 10, options_.target.language % 10,
-                                 options_.target.chip);
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    code += fmt::format(".file {} \"{}\"\n", i + 1, files_[i]);
-  }
-  code += module_arrays_;
-  code += fmt::format(".visible .entry {}({}\n)\n{{\n", entry, parameters_);
-  code += writer_.registers() + arrays_ + "\n" + writer_.text() + "}\n";
-  return {entry, std::move(code)};
+  return fmt::format(".visible .entry {}({}{}{{\n{}{}\n{}}}\n", entry, parameters_, kHead,
+                     writer_.registers(), arrays_, writer_.text());
 }
 
 void Emission::scan() {
@@ -120,7 +114,36 @@ Emitted emit(const ir::Kernel& kernel, const EmitOptions& options) {
       std::ranges::all_of(kernel.nodes, [](const Node& node) { return has_instruction(node.op); });
   const ir::Kernel plain =
       passes::unroll(complete ? kernel : passes::simplify(passes::expand_math(kernel)));
-  return Emission(plain, options).run();
+  const auto vectors = passes::find_vector_accesses(plain, options.may_alias);
+  std::vector<std::string> files;
+  Emission aligned(plain, options, vectors, files);
+  Emitted made{entry_name(kernel.name), "", {}, ""};
+  std::string functions = aligned.function(made.entry);
+  if (vectors.rests_on_alignment()) {
+    const auto others = passes::find_vector_accesses(plain, options.may_alias, {.spans = false});
+    made.alignments = vectors.alignments;
+    made.unaligned_entry = made.entry + "_unaligned";
+    functions += Emission(plain, options, others, files).function(made.unaligned_entry);
+  }
+  made.code =
+      fmt::format(".version {}.{}\n.target sm_{}\n.address_size 64\n\n",
+                  options.target.language / 10, options.target.language % 10, options.target.chip);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    made.code += fmt::format(".file {} \"{}\"\n", i + 1, files[i]);
+  }
+  made.code += aligned.module_arrays() + functions;
+  return made;
+}
+
+std::string with_launch_bound(const std::string& code, std::uint32_t threads) {
+  const std::string bound = fmt::format(".maxntid {}\n", threads);
+  std::string bounded;
+  std::size_t from = 0;
+  for (std::size_t at; (at = code.find(kHead, from)) != code.npos; from = at) {
+    at += kHead.size();
+    bounded += code.substr(from, at - from) + bound;
+  }
+  return bounded + code.substr(from);
 }
 
 }  // namespace salvo::codegen::ptx

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ir/kernel.hpp"
 
@@ -28,12 +29,20 @@ struct EmitOptions {
 struct Emitted {
   std::string entry;  // name of the kernel function
   std::string code;
+  /// By parameter: what `entry` takes a span's address for a multiple of. Empty if nothing; else
+  /// the code has another function for spans that lie elsewhere.
+  std::vector<std::uint32_t> alignments;
+  std::string unaligned_entry;
 };
 
 /// One instruction sequence per operation, in the IR's order. Every add, sub, mul and fma of floats
 /// carries .rn unless `contraction` is set, so that the assembler cannot contract. A span is an
 /// address and, if its length is read, an i64 length; a scalar is itself; a table is an array of
 /// the one and, after it, of the other. Math functions without an instruction are written out.
+/// Neighbouring accesses of a thread become one, of 16 bytes at most, where they provably may.
 Emitted emit(const ir::Kernel& kernel, const EmitOptions& options);
+
+/// Emitted code whose functions take blocks of so many threads, with fewer registers if need be.
+std::string with_launch_bound(const std::string& code, std::uint32_t threads);
 
 }  // namespace salvo::codegen::ptx

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/ptx/memory.hpp"
 
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
 namespace salvo::codegen::ptx {
 namespace {
 
@@ -26,6 +30,12 @@ std::string_view stored_name(Scalar type) {
     default:
       return type_name(type);
   }
+}
+
+/// The type of an instruction for several leaves: of different ones it moves the bits.
+std::string_view common_name(std::span<const Scalar> types) {
+  const bool alike = std::ranges::all_of(types, [&](Scalar type) { return type == types[0]; });
+  return alike ? stored_name(types[0]) : ir::size_of(types[0]) == 8 ? "b64" : "b32";
 }
 
 std::string_view atomic_name(Op op) {
@@ -62,36 +72,76 @@ std::string_view atomic_type(Op op, Scalar type) {
 
 }  // namespace
 
-std::string MemoryAccess::load(const Place& place) {
-  const std::string ld =
-      fmt::format("ld.{}{}.{}", place.space, place.constant ? ".nc" : "", stored_name(place.type));
-  std::string value = to_.fresh(ir::compute_type(place.type));
-  switch (place.type) {
-    case Scalar::Bool: {
-      const std::string byte = to_.fresh(Bank::b32);
-      to_.put("{} {}, [{}]", ld, byte, place.address);
-      to_.put("setp.ne.b32 {}, {}, 0", value, byte);
-      break;
-    }
-    case Scalar::F16: {
-      const std::string half = to_.fresh(Bank::b16);
-      to_.put("{} {}, [{}]", ld, half, place.address);
-      to_.put("cvt.f32.f16 {}, {}", value, half);
-      break;
-    }
-    case Scalar::BF16: {
-      const std::string half = to_.fresh(Bank::b32);
-      const std::string bits = to_.fresh(Bank::b32);
-      to_.put("{} {}, [{}]", ld, half, place.address);
-      to_.put("shl.b32 {}, {}, 16", bits, half);
-      to_.put("mov.b32 {}, {}", value, bits);
-      break;
-    }
+std::string MemoryAccess::loaded(Scalar type) {
+  switch (type) {
+    case Scalar::Bool:
+    case Scalar::BF16:
+      return to_.fresh(Bank::b32);
+    case Scalar::F16:
+      return to_.fresh(Bank::b16);
     default:
-      to_.put("{} {}, [{}]", ld, value, place.address);
-      break;
+      return to_.fresh(ir::compute_type(type));
+  }
+}
+
+std::string MemoryAccess::widened(Scalar type, std::string loaded) {
+  if (type != Scalar::Bool && type != Scalar::F16 && type != Scalar::BF16) return loaded;
+  std::string value = to_.fresh(ir::compute_type(type));
+  if (type == Scalar::Bool) {
+    to_.put("setp.ne.b32 {}, {}, 0", value, loaded);
+  } else if (type == Scalar::F16) {
+    to_.put("cvt.f32.f16 {}, {}", value, loaded);
+  } else {
+    const std::string bits = to_.fresh(Bank::b32);
+    to_.put("shl.b32 {}, {}, 16", bits, loaded);
+    to_.put("mov.b32 {}, {}", value, bits);
   }
   return value;
+}
+
+std::string MemoryAccess::narrowed(Scalar type, const std::string& value) {
+  switch (type) {
+    case Scalar::Bool:
+      return arithmetic_.select(Scalar::I32, value, "1", "0");
+    case Scalar::F16: {
+      std::string half = to_.fresh(Bank::b16);
+      to_.put("cvt.rn.f16.f32 {}, {}", half, value);
+      return half;
+    }
+    case Scalar::BF16:
+      return bf16_bits(value);
+    default:
+      return value;
+  }
+}
+
+std::string MemoryAccess::load(const Place& place) {
+  const std::string bits = loaded(place.type);
+  to_.put("ld.{}{}.{} {}, [{}]", place.space, place.constant ? ".nc" : "", stored_name(place.type),
+          bits, place.address);
+  return widened(place.type, bits);
+}
+
+void MemoryAccess::store(const Place& place, const std::string& value) {
+  const std::string bits = narrowed(place.type, value);
+  to_.put("st.{}.{} [{}], {}", place.space, stored_name(place.type), place.address, bits);
+}
+
+std::vector<std::string> MemoryAccess::load(const Place& first, std::span<const Scalar> types) {
+  std::vector<std::string> values;
+  for (const Scalar type : types) values.push_back(loaded(type));
+  to_.put("ld.{}{}.v{}.{} {{{}}}, [{}]", first.space, first.constant ? ".nc" : "", types.size(),
+          common_name(types), fmt::join(values, ", "), first.address);
+  for (std::size_t i = 0; i < types.size(); ++i) values[i] = widened(types[i], values[i]);
+  return values;
+}
+
+void MemoryAccess::store(const Place& first, std::span<const Scalar> types,
+                         std::span<const std::string> values) {
+  std::vector<std::string> bits;
+  for (std::size_t i = 0; i < types.size(); ++i) bits.push_back(narrowed(types[i], values[i]));
+  to_.put("st.{}.v{}.{} [{}], {{{}}}", first.space, types.size(), common_name(types), first.address,
+          fmt::join(bits, ", "));
 }
 
 /// Rounded to the nearest, ties to even; any NaN becomes one quiet NaN.
@@ -113,28 +163,6 @@ std::string MemoryAccess::bf16_bits(const std::string& value) {
   to_.put("setp.nan.f32 {}, {}, {}", is_nan, value, value);
   to_.put("selp.b32 {}, 0x7fc0, {}, {}", result, rounded, is_nan);
   return result;
-}
-
-void MemoryAccess::store(const Place& place, const std::string& value) {
-  const std::string st =
-      fmt::format("st.{}.{} [{}]", place.space, stored_name(place.type), place.address);
-  switch (place.type) {
-    case Scalar::Bool:
-      to_.put("{}, {}", st, arithmetic_.select(Scalar::I32, value, "1", "0"));
-      break;
-    case Scalar::F16: {
-      const std::string half = to_.fresh(Bank::b16);
-      to_.put("cvt.rn.f16.f32 {}, {}", half, value);
-      to_.put("{}, {}", st, half);
-      break;
-    }
-    case Scalar::BF16:
-      to_.put("{}, {}", st, bf16_bits(value));
-      break;
-    default:
-      to_.put("{}, {}", st, value);
-      break;
-  }
 }
 
 std::string MemoryAccess::atomic(Op op, const Place& place, std::span<const std::string> operands) {

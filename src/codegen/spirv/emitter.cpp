@@ -17,6 +17,7 @@
 #include "codegen/spirv/parameters.hpp"
 #include "codegen/spirv/warp.hpp"
 #include "passes/access.hpp"
+#include "passes/counters.hpp"
 #include "passes/expand_math.hpp"
 #include "passes/expand_math_plain.hpp"
 #include "passes/simplify.hpp"
@@ -76,6 +77,7 @@ class Emitter {
   struct Loop {
     spv::Block& merge;
     spv::Block& next;
+    Id left;  // variable that a break sets, if the loop is inside one of its own; or 0
   };
 
   // Positions.
@@ -279,6 +281,8 @@ class Emitter {
       case Op::Switch:
         return switch_(node);
       case Op::Break:
+        if (loops_.back().left != 0)
+          m_.createStore(m_.constant(Scalar::Bool, 1), loops_.back().left);
         return m_.branch(loops_.back().merge);
       case Op::Continue:
         return m_.branch(loops_.back().next);
@@ -332,8 +336,8 @@ class Emitter {
   }
 
   /// `test` leaves its condition; `body` and `step` run in blocks of their own.
-  void loop(const Node& node, const std::function<Id()>& test, const std::function<void()>& body,
-            const std::function<void()>& step) {
+  void loop(unsigned control, const std::function<Id()>& test, const std::function<void()>& body,
+            const std::function<void()>& step, Id left = 0) {
     spv::Block& header = m_.new_block();
     spv::Block& check = m_.new_block();
     spv::Block& inside = m_.new_block();
@@ -341,13 +345,13 @@ class Emitter {
     spv::Block& merge = m_.new_block();
     m_.branch(header);
     m_.enter(header);
-    m_.begin_loop(merge, next, loop_control(node));
+    m_.begin_loop(merge, next, control);
     m_.branch(check);
     m_.enter(check);
     const Id goes_on = test();
     m_.branch_if(goes_on, inside, merge);
     m_.enter(inside);
-    loops_.push_back({merge, next});
+    loops_.push_back({merge, next, left});
     body();
     loops_.pop_back();
     m_.branch(next);
@@ -357,38 +361,117 @@ class Emitter {
     m_.enter(merge);
   }
 
+  Id variable(Scalar type, const char* name) {
+    return m_.createVariable(spv::NoPrecision, spv::StorageClassFunction, m_.type(type), name);
+  }
+
+  Id load(Id variable) { return m_.createLoad(variable, spv::NoPrecision); }
+
+  /// How a For counts.
+  struct Counting {
+    Scalar type;
+    Id limit;
+    Id step;
+    spv::Op compare;  // true while rounds are left
+    spv::Op move;     // to the next round
+  };
+
   void for_(ValueId id, const Node& node) {
     const Scalar type = kernel_.node(node.operands[0]).type;
     const bool is_signed = ir::is_signed(type);
     const bool down = node.literal == 1;
-    const Id counter =
-        m_.createVariable(spv::NoPrecision, spv::StorageClassFunction, m_.type(type), "i");
+    const Counting counting{type, value(node.operands[1]), value(node.operands[2]),
+                            down ? (is_signed ? spv::OpSGreaterThan : spv::OpUGreaterThan)
+                                 : (is_signed ? spv::OpSLessThan : spv::OpULessThan),
+                            down ? spv::OpISub : spv::OpIAdd};
+    const Id counter = variable(type, "i");
     m_.createStore(value(node.operands[0]), counter);
-    const spv::Op compare = down ? (is_signed ? spv::OpSGreaterThan : spv::OpUGreaterThan)
-                                 : (is_signed ? spv::OpSLessThan : spv::OpULessThan);
+    if (passes::counter_may_wrap(kernel_, node)) return rounds(id, node, counting, counter);
     loop(
-        node,
+        loop_control(node),
         [&] {
-          values_[id] = m_.createLoad(counter, spv::NoPrecision);
-          return m_.emit(compare, Scalar::Bool, {values_[id], value(node.operands[1])});
+          values_[id] = load(counter);
+          return m_.emit(counting.compare, Scalar::Bool, {values_[id], counting.limit});
         },
+        [&] { body_of(id, node); },
         [&] {
-          for (const auto& [slot, parameters] : slots_) {
-            const Node& index = kernel_.node(slot);
-            if (index.op == Op::ForIndex && index.operands[0] == id) fetch_at(slot);
-          }
-          block(node.blocks[0]);
-        },
-        [&] {
-          m_.createStore(m_.emit(down ? spv::OpISub : spv::OpIAdd, type,
-                                 {values_[id], value(node.operands[2])}),
-                         counter);
+          m_.createStore(m_.emit(counting.move, type, {values_[id], counting.step}), counter);
         });
+  }
+
+  /// Drivers take for granted that the counter of a loop does not wrap. Rounds are therefore
+  /// counted beforehand, as far as the limit; where the step after the last of them wraps, the loop
+  /// around goes on from there.
+  void rounds(ValueId id, const Node& node, const Counting& counting, Id first) {
+    const Scalar type = counting.type;
+    const Id left = variable(Scalar::Bool, "left");
+    m_.createStore(m_.constant(Scalar::Bool, 0), left);
+    Id start = 0;
+    Id count = 0;
+    const auto after = [&](Id round) {
+      return m_.emit(counting.move, type,
+                     {start, m_.emit(spv::OpIMul, type, {round, counting.step})});
+    };
+    loop(
+        spv::LoopControlMaskNone,
+        [&] {
+          start = load(first);
+          return m_.emit(spv::OpLogicalAnd, Scalar::Bool,
+                         {m_.emit(counting.compare, Scalar::Bool, {start, counting.limit}),
+                          m_.emit(spv::OpLogicalNot, Scalar::Bool, {load(left)})});
+        },
+        [&] {
+          count = rounds_left(node, counting, start);
+          const Id round = variable(type, "round");
+          m_.createStore(m_.constant(type, 0), round);
+          Id turn = 0;
+          loop(
+              loop_control(node),
+              [&] {
+                turn = load(round);
+                return m_.emit(spv::OpULessThan, Scalar::Bool, {turn, count});
+              },
+              [&] {
+                values_[id] = after(turn);
+                body_of(id, node);
+              },
+              [&] {
+                m_.createStore(m_.emit(spv::OpIAdd, type, {turn, m_.constant(type, 1)}), round);
+              },
+              left);
+        },
+        [&] { m_.createStore(after(count), first); });
+  }
+
+  /// Rounds from `start`, which is short of the limit, until it is reached: one if the step leads
+  /// away from it.
+  Id rounds_left(const Node& node, const Counting& counting, Id start) {
+    const Scalar type = counting.type;
+    const Id one = m_.constant(type, 1);
+    const Id distance = node.literal == 1 ? m_.emit(spv::OpISub, type, {start, counting.limit})
+                                          : m_.emit(spv::OpISub, type, {counting.limit, start});
+    const auto rounds = [&](Id step) {
+      const Id steps =
+          m_.emit(spv::OpUDiv, type, {m_.emit(spv::OpISub, type, {distance, one}), step});
+      return m_.emit(spv::OpIAdd, type, {steps, one});
+    };
+    if (passes::constant_step(kernel_, node)) return rounds(counting.step);
+    const Id nearer = m_.emit(ir::is_signed(type) ? spv::OpSGreaterThan : spv::OpUGreaterThan,
+                              Scalar::Bool, {counting.step, m_.constant(type, 0)});
+    return m_.select(type, nearer, rounds(m_.select(type, nearer, counting.step, one)), one);
+  }
+
+  void body_of(ValueId id, const Node& node) {
+    for (const auto& [slot, parameters] : slots_) {
+      const Node& index = kernel_.node(slot);
+      if (index.op == Op::ForIndex && index.operands[0] == id) fetch_at(slot);
+    }
+    block(node.blocks[0]);
   }
 
   void while_(const Node& node) {
     loop(
-        node,
+        loop_control(node),
         [&] {
           block(node.blocks[0]);
           return value(node.operands[0]);
