@@ -317,6 +317,34 @@ TEST_F(W79Repetition, W79_ALongWindowThatGoesOnAsItBeganBeginsAgain) {
   EXPECT_EQ(all(), wanted);
 }
 
+TEST_F(W79Repetition, W79_AShortWindowThatGoesOnAsItBeganIsHeldFurther) {
+  fake.window().set_limits(64, 8);
+  for (int turn = 0; turn < 4; ++turn) round(0.5f);
+  fake.control->clear();
+  for (int k = 0; k < 2; ++k) {
+    for (const auto& launch : window(0.5f)) launch();
+  }
+  EXPECT_EQ(fake.control->count(Driver::launch), 0U);
+  EXPECT_EQ(fake.window().stats().held, 10U);
+}
+
+TEST_F(W79Repetition, W79_AfterASwitchWindowsAreDecidedAnew) {
+  const auto again = [&] {
+    for (int turn = 0; turn < 4; ++turn) round(0.5f);
+    fake.window().reset_stats();
+  };
+  again();
+  fake.window().set_epilogue_enabled(false);
+  round(0.5f);
+  EXPECT_EQ(repeated(), 0U);
+  EXPECT_EQ(fake.window().stats().epilogue_merges, 0U);
+  again();
+  fake.window().set_limits(8, 1);
+  round(0.5f);
+  EXPECT_EQ(repeated(), 0U);
+  EXPECT_EQ(fake.window().stats().issued, 5U);
+}
+
 TEST_F(W79Repetition, W79_AScalarThatAProofRestsOnMustBeTheSame) {
   // The producer stores elements below its scalar; only with the whole vector does what reads all
   // of it merge.
@@ -355,6 +383,32 @@ TEST_F(W79Repetition, W79_LiveValuesAreReadAtEachLaunch) {
     fake.window().flush();
     EXPECT_EQ(v[1][5], v[0][5] * static_cast<float>(turn));
   }
+}
+
+TEST_F(W79Repetition, W79_ALiveValueThatAProofRestsOnMustBeTheSame) {
+  int stored = kCount;
+  const auto first = kernel("first", [&stored](Span<float> from, Span<float> to) {
+    const auto n = salvo::live(stored);
+    auto i = global_thread_id();
+    if_(i < n, [&] { to[i] = from[i] * 2.0f; });
+  });
+  const auto second = scaled("second", 3.0f);
+  const auto turn = [&](int n) {
+    stored = n;
+    device.launch(first, over(kCount), v[0], v[1]);
+    device.launch(second, over(kCount), v[1], v[2], kCount);
+    fake.window().flush();
+  };
+  const auto program = [&] {
+    for (int k = 0; k < 4; ++k) turn(kCount);
+    turn(100);
+  };
+  const auto wanted = expected(program);
+  fake.window().reset_stats();
+  program();
+  EXPECT_EQ(fake.window().stats().epilogue_merges, 4U);
+  EXPECT_EQ(repeated(), 4U);
+  EXPECT_EQ(all(), wanted);
 }
 
 TEST_F(W79Repetition, W79_WhatARepeatedWindowUsesMayGoAwayBeforeItIsIssued) {
@@ -450,6 +504,7 @@ TEST_F(W79Repetition, W79_AFailureOfRoomMadeIsTheNextCalls) {
   }
   // The call that met it made no launch (W60).
   EXPECT_EQ(fake.window().stats().held, 0U);
+  EXPECT_EQ(fake.window().stats().submitted, 2U);
   EXPECT_EQ(fake.window().stats().failed, 2U);
   turn();
   EXPECT_EQ(v[1][5], v[0][5] * 2.0f);
