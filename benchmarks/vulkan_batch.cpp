@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,16 +37,14 @@ double median(std::vector<double> values) {
 
 // Where time goes: a driver's functions, timed.
 
-enum Part : std::size_t { opening, recording, submitting, waiting, elsewhere, parts };
-constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting",
-                                                "other thread"};
+enum Part : std::size_t { opening, recording, submitting, waiting, parts };
+constexpr std::array<const char*, parts> kParts{"opening", "recording", "submitting", "waiting"};
 
 struct Spent {
-  std::atomic<std::int64_t> time{0};  // in ticks of the clock
-  std::atomic<std::int64_t> calls{0};
+  std::int64_t time = 0;  // in ticks of the clock
+  std::int64_t calls = 0;
 };
 std::array<Spent, parts> spent;
-const std::thread::id program = std::this_thread::get_id();
 
 template <auto member, Part part, class Pointer>
 struct Timed;
@@ -60,9 +56,8 @@ struct Timed<member, part, Result (*)(In...)> {
    public:
     Stopwatch() : begun_(Clock::now()) {}
     ~Stopwatch() {
-      Spent& mine = spent[std::this_thread::get_id() == program ? part : elsewhere];
-      mine.time += (Clock::now() - begun_).count();
-      ++mine.calls;
+      spent[part].time += (Clock::now() - begun_).count();
+      ++spent[part].calls;
     }
     Stopwatch(const Stopwatch&) = delete;
     Stopwatch& operator=(const Stopwatch&) = delete;
@@ -187,14 +182,14 @@ void print_parts(const Kernel& kernel, int batch, bool independent) {
   std::vector<double> rests;
   std::vector<double> wholes;
   for (int round = 0; round < kRounds; ++round) {
-    for (Spent& part : spent) part.time = part.calls = 0;
+    spent = {};
     const double whole = subject.round(kernel, independent).whole;
     double rest = whole;
     for (std::size_t part = 0; part < parts; ++part) {
-      const double time = microseconds(Clock::duration(spent[part].time.load()));
+      const double time = microseconds(Clock::duration(spent[part].time));
       times[part].push_back(time);
       calls[part] += spent[part].calls;
-      if (part != elsewhere) rest -= time;
+      rest -= time;
     }
     rests.push_back(rest);
     wholes.push_back(whole);

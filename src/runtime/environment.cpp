@@ -71,6 +71,10 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   }
   trace =
       add("SALVO_TRACE", "a file", "writes a timeline there, for Chrome's trace viewer").current;
+  window = flag(add("SALVO_WINDOW", "0, 1", "holds launches, to fuse them (default 1)"), true);
+  epilogue = flag(add("SALVO_EPILOGUE", "0, 1",
+                      "merges element-wise launches into their producers (default 1)"),
+                  true);
   background_compile =
       flag(add("SALVO_BACKGROUND_COMPILE", "0, 1", "builds fused kernels on a thread of their own"),
            false);

@@ -26,6 +26,8 @@ class Environment {
   std::string device;  // SALVO_DEVICE; empty: best
   ExplainFormat explain = ExplainFormat::off;
   std::string trace;  // SALVO_TRACE; empty: none
+  bool window = true;
+  bool epilogue = true;
   bool background_compile = false;
   bool disk_cache = true;
   std::string cache_dir;  // SALVO_CACHE_DIR, else the user's cache folder; empty: there is none
