@@ -89,7 +89,7 @@ TEST(K08Operations, K8_AtomicsAreWhatTheirNamesSay) {
   check_integer_atomics<std::int32_t>(1000, 0x35);
   check_integer_atomics<std::int32_t>(77, -6);
   check_integer_atomics<std::uint32_t>(0x80000001U, 0x36U);
-  check_integer_atomics<std::int64_t>(1LL << 40, -(3LL << 33));
+  check_integer_atomics<std::int64_t>(1LL << 40 | 7, -(3LL << 33));
   check_integer_atomics<std::uint64_t>(1ULL << 63 | 9, 0x36U);
   check_atomics<float>(
       {{"atomic_add", [](const Ref<float>& to, Float by) { return atomic_add(to, by); },
