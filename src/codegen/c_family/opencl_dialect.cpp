@@ -162,7 +162,6 @@ class OpenclDialect final : public Dialect {
     if (unroll == ir::kIndependent) return "#pragma clang loop vectorize(assume_safety)";
     return unroll == 0 ? "" : fmt::format("#pragma unroll {}", unroll);
   }
-  Counted counted_loops() const override { return Counted::all_that_may_wrap; }
 
   std::string_view function_qualifiers() const override { return "static inline"; }
 
