@@ -1,11 +1,12 @@
-// K4, K6, K8, K10: each atomic, position, control and warp function of the language is the
-// operation that its name says.
+// K4, K6, K8, K10, K15: each atomic, position, control and warp function of the language is the
+// operation that its name says; and what a kernel is can be read.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string>
@@ -321,6 +322,34 @@ TEST(K08Operations, K4_RangesCountAsTheyAreWritten) {
   interpreter().launch(count, grid(1), seen, length);
   EXPECT_EQ(length[0], static_cast<std::int32_t>(expected.size()));
   EXPECT_EQ(read(seen), expected);
+}
+
+// ---- Text --------------------------------------------------------------------------------------
+
+TEST(K08Operations, K15_IrAndSourceForEachTargetArePrintedWithoutItsDevice) {
+  const auto triple = kernel("triple", [](Span<float> x, Int n) {
+    const Int i = global_thread_id();
+    if_(i < n, [&] { x[i] = x[i] * 3.0f; });
+  });
+  EXPECT_EQ(triple.ir().find("kernel triple("), 0U) << triple.ir();
+  const std::map<std::string, std::string> sources{
+      {"CUDA/PTX", ".entry triple"},   {"CUDA/C", "__global__ void"},    {"HIP", "__global__ void"},
+      {"Metal", "kernel void triple"}, {"OpenCL", "kernel void triple"}, {"Vulkan", "OpEntryPoint"},
+      {"LevelZero", "OpEntryPoint"},   {"WebGPU", "fn triple"},          {"Native", "define void"},
+  };
+  for (const auto& [target, words] : sources) {
+    const std::string text = triple.source(target);
+    EXPECT_NE(text.find(words), std::string::npos) << target << ":\n" << text;
+  }
+  try {
+    static_cast<void>(triple.source("Abacus"));
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_argument);
+    for (const auto& [target, words] : sources) {
+      EXPECT_NE(error.message().find(target), std::string::npos) << error.message();
+    }
+  }
 }
 
 }  // namespace
