@@ -44,11 +44,11 @@ void at_the_call(const salvo::Device& device) {
     auto i = salvo::global_thread_id();
     salvo::if_(i < n, [&] { x[i] = 1.0f; });
   });
-  const salvo::Vector<float> x(100);
+  salvo::Vector<float> x(100);
   const auto error = error_of([&] { device.launch(fill, salvo::over(-5), x, 100); });
   check(error.code() == salvo::Errc::invalid_argument && error.launch_location().known(),
         error.what());
-  const auto index = error_of([&] { static_cast<void>(x[100]); });
+  const auto index = error_of([&] { static_cast<void>(x[100].get()); });
   check(index.code() == salvo::Errc::invalid_argument, index.what());
 }
 
@@ -57,10 +57,10 @@ void in_a_kernel() {
   const auto past = salvo::kernel("past", [](salvo::Span<float> x) {
     x[salvo::global_thread_id()] = 1.0f;  // no guard
   });
-  const salvo::Vector<float> x(100);
+  salvo::Vector<float> x(100);
   const auto error = error_of([&] {
     salvo::Device::get("Interpreter:0").launch(past, salvo::over(100).block(64), x);
-    static_cast<void>(x[0]);
+    static_cast<void>(x[0].get());
   });
   check(error.code() == salvo::Errc::check_failed && error.kernel_location().known(), error.what());
 }
@@ -82,7 +82,7 @@ void when_observed() {
   salvo::window::set_cpu_devices(true);
   devices[0].launch(first, salvo::over(100), x, 100);   // held: no error yet
   devices[0].launch(second, salvo::over(100), y, 100);  // held
-  const auto error = error_of([&] { static_cast<void>(x[0]); });
+  const auto error = error_of([&] { static_cast<void>(x[0].get()); });
   check(error.code() == salvo::Errc::compile_failed && error.kernel() == "first",
         error.message() + ", in " + error.kernel() + ", launched at line " +
             std::to_string(error.launch_location().line));

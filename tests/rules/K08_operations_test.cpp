@@ -334,8 +334,8 @@ TEST(K08Operations, K15_IrAndSourceForEachTargetArePrintedWithoutItsDevice) {
   EXPECT_EQ(triple.ir().find("kernel triple("), 0U) << triple.ir();
   const std::map<std::string, std::string> sources{
       {"CUDA/PTX", ".entry triple"},   {"CUDA/C", "__global__ void"},    {"HIP", "__global__ void"},
-      {"Metal", "kernel void triple"}, {"OpenCL", "kernel void triple"}, {"Vulkan", "OpEntryPoint"},
-      {"LevelZero", "OpEntryPoint"},   {"WebGPU", "fn triple"},          {"Native", "define void"},
+      {"Metal", "kernel void triple"}, {"OpenCL", "kernel void triple"}, {"Vulkan", "EntryPoint "},
+      {"LevelZero", "EntryPoint "},    {"WebGPU", "fn triple"},          {"Native", "define void"},
   };
   for (const auto& [target, words] : sources) {
     const std::string text = triple.source(target);
