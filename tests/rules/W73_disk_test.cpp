@@ -82,7 +82,7 @@ TEST_F(W73Disk, W73_ClearingRemovesWhatIsKeptAndTheNextProcessBuilds) {
   const Run first = run();
   EXPECT_EQ(entries().size(), 2U);
   FakeRuntime(
-      {}, [](const char*) { return nullptr; }, folder.string())
+      FakeOptions{}, [](const char*) { return nullptr; }, folder.string())
       .runtime.clear_disk_cache();
   EXPECT_EQ(entries().size(), 0U);
   EXPECT_EQ(run(), first);
