@@ -7,7 +7,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <span>
@@ -48,7 +47,7 @@ bool same(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(a) && std::isnan(b)) return true;
   }
-  return std::memcmp(&a, &b, sizeof a) == 0;
+  return detail::bits_of(a) == detail::bits_of(b);
 }
 
 /// Runs each function on the Interpreter, for every three of the samples.
@@ -185,12 +184,12 @@ void check_integers() {
   static constexpr int kWidth = std::numeric_limits<Bits>::digits;
   const auto wrap = [](Bits bits) { return static_cast<T>(bits); };
   const auto negative = [wrap](T a) { return wrap(Bits{0} - Bits(a)); };
-  const auto magnitude = [negative](T a) {
+  const auto magnitude = [=](T a) {
     if constexpr (std::is_signed_v<T>) return a < 0 ? negative(a) : a;
     return a;
   };
   // Division by zero and of the least number by -1 are defined (K3).
-  const auto quotient = [negative](T a, T b) {
+  const auto quotient = [=](T a, T b) {
     if (b == 0) return T{0};
     return b == T(-1) && std::is_signed_v<T> ? negative(a) : T(a / b);
   };
