@@ -73,8 +73,8 @@ ir::ValueId Cloner::node(ir::ValueId id) {
   if (ir::is_user_code(copy.op)) copy.index = user_call(copy.index);
   if (ir::is_matrix(copy.op)) {
     copy.index = matrix(copy.index);
-    for (std::uint32_t& id : copy.matrices) {
-      if (id != kNone) id = matrix(id);
+    for (std::uint32_t& held : copy.matrices) {
+      if (held != kNone) held = matrix(held);
     }
   }
 

@@ -16,6 +16,12 @@ tested=$(grep -rhoE '\b[A-Z][0-9]+_' tests --exclude-dir=crooked \
 excused=$(grep -vE '^(#|$)' "$here/rules.table" | cut -d' ' -f1)
 missing=$(comm -23 <(echo "$rules") <(printf '%s\n%s\n' "${tested//_/}" "$excused" | sort -u))
 
+stale=$(comm -12 <(sort -u <<<"$excused") <(printf '%s\n' "${tested//_/}" | sort -u))
+
+if [ -n "$stale" ]; then
+  echo "excused in rules.table, but a test names: ${stale//$'\n'/ }"
+  exit 1
+fi
 if [ -n "$missing" ]; then
   echo "no test names: ${missing//$'\n'/ }"
   exit 1
