@@ -155,6 +155,14 @@ void with_packed(const Kernel<P...>& kernel, const Dims& dims, Launch&& launch,
 
 }  // namespace detail
 
+/// Device memory that Salvo has of one device, in bytes (R5).
+struct MemoryStatistics {
+  std::size_t in_use = 0;       // by vectors
+  std::size_t cached = 0;       // freed, and kept for reuse
+  std::size_t allocations = 0;  // requests that reached the driver
+  std::size_t reuses = 0;       // requests that did not
+};
+
 /// A device of a backend. A cheap handle; any thread may use it.
 class Device {
  public:
@@ -178,7 +186,9 @@ class Device {
 
   /// Launches a kernel. The call checks its arguments, captures scalars and dims, and uploads what
   /// the device lacks; it may then hold the launch until the program observes the device (W1, W14).
-  /// Throws what is wrong with the call; failures at issue are thrown by the call that observes.
+  /// Throws what is wrong with the call (W57): Errc::invalid_argument for dims and arguments,
+  /// unsupported where the device cannot run the kernel, out_of_memory, transfer_failed. What fails
+  /// at issue is thrown by the call that observes, with this place in `launch_location()`.
   template <class... P, class... A>
   void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
     detail::with_packed(
@@ -192,6 +202,12 @@ class Device {
 
   /// Issues what is held for this device and waits until the device, its streams included, is idle.
   void synchronize() const;
+
+  /// What Salvo holds of the device's memory.
+  MemoryStatistics memory() const;
+  /// Issues what is held, waits for the device, and gives memory that is cached for reuse back to
+  /// the driver: before another library needs it.
+  void release_cached_memory() const;
 
   /// Registers what can free device memory that Salvo does not know of, such as another library's
   /// cache. It is called, with the device idle, when a kernel is about to run that spills more

@@ -40,6 +40,8 @@ struct SourceLocation {
 };
 
 /// Base and only class of what Salvo throws. Copying shares the content; nothing throws on copy.
+/// `what()` has it all: "backend: operation: kernel 'name': message at file:line (launched at
+/// file:line)", and on lines of their own what the device's compiler logged.
 class Error : public std::runtime_error {
  public:
   struct Details {

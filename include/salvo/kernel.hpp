@@ -87,6 +87,18 @@ template <class R, class C, class... P>
 struct Signature<R (C::*)(P...) const> : Signature<R (*)(P...)> {};
 template <class R, class C, class... P>
 struct Signature<R (C::*)(P...)> : Signature<R (*)(P...)> {};
+template <class R, class... P>
+struct Signature<R (*)(P...) noexcept> : Signature<R (*)(P...)> {};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...) const noexcept> : Signature<R (*)(P...)> {};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...) noexcept> : Signature<R (*)(P...)> {};
+
+/// Whether the parameters' types can be told: not those of an overloaded or generic function.
+template <class F>
+concept Callable = std::is_function_v<std::remove_pointer_t<F>> || requires {
+  &F::operator();
+};
 
 }  // namespace detail
 
@@ -116,9 +128,13 @@ std::string Kernel<P...>::source(const std::string& target) const {
 template <class F>
 auto kernel(std::string name, F body,
             std::source_location where = std::source_location::current()) {
-  using Signature = detail::Signature<F>;
-  return typename Signature::kernel(detail::trace_kernel(
-      std::move(name), [&] { Signature::call(body); }, where));
+  static_assert(detail::Callable<F>,
+                "salvo: a kernel's parameters have types (Span<float>, Int, ...), not auto");
+  if constexpr (detail::Callable<F>) {
+    using Signature = detail::Signature<F>;
+    return typename Signature::kernel(detail::trace_kernel(
+        std::move(name), [&] { Signature::call(body); }, where));
+  }
 }
 
 }  // namespace salvo

@@ -1,5 +1,7 @@
 // The whole public interface.
 // SPDX-License-Identifier: MIT
+//
+// Ids such as W12, P3, K7 and R5 in these headers are rules of the specification, docs/spec.
 #pragma once
 
 #include "salvo/atomic.hpp"

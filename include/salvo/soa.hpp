@@ -37,7 +37,8 @@ class SoaVector {
   explicit SoaVector(std::size_t count) : count_(count) {
     for (const detail::Leaf& leaf : leaves()) {
       const std::size_t bytes = ir::size_of(leaf.type);
-      columns_.push_back(count ? detail::make_storage(count * bytes, bytes) : detail::StoragePtr());
+      columns_.push_back(count ? detail::make_storage(detail::array_bytes(count, bytes), bytes)
+                               : detail::StoragePtr());
     }
   }
   SoaVector(std::size_t count, const S& value) : SoaVector(count) {

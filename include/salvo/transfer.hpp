@@ -139,7 +139,7 @@ class Pinned {
 template <class T>
 Pinned<T> alloc_pinned(const Device& device, std::size_t count) {
   if (count == 0) return {};
-  return {detail::allocate_host(device.state(), count * sizeof(T)), count};
+  return {detail::allocate_host(device.state(), detail::array_bytes(count, sizeof(T))), count};
 }
 /// Frees now, after the copies that use it, and throws what they met. It is empty afterwards.
 template <class T>
@@ -298,7 +298,8 @@ VectorView<T> wrap_device_memory(const Device& device, std::uint64_t address, st
   static_assert(detail::is_element<T>,
                 "salvo: views hold scalars and records registered with salvo::Record");
   if (count == 0) return {};
-  return {detail::adopt_memory(device.state(), address, count * sizeof(T)), 0, count};
+  return {detail::adopt_memory(device.state(), address, detail::array_bytes(count, sizeof(T))), 0,
+          count};
 }
 
 }  // namespace salvo

@@ -46,6 +46,10 @@ class Element {
 /// A part of a vector, or all of it: shares its memory and state. Cheap to copy; keeps the memory
 /// alive. Not itself synchronised: two threads may read and launch at once, and a thread that
 /// writes needs the others to stand back, as with standard containers.
+///
+/// Reading issues what is held and waits for the device, and so throws what launches met (W58):
+/// Errc::launch_failed, out_of_memory, device_lost and the like; further failures are in
+/// `Error::others()`. An index or a part that is out of range throws Errc::invalid_argument.
 template <class T>
 class VectorView {
  public:
@@ -70,6 +74,8 @@ class VectorView {
   }
   operator std::span<const T>() const { return read(); }
 
+  /// One element, on the host: a read-back where the device's copy is newer. For many elements call
+  /// `read` or `write` once.
   T operator[](std::size_t index) const {
     if (index >= count_) detail::index_out_of_range(index, count_);
     return Element<T>(*storage_, (first_ + index) * sizeof(T)).get();
@@ -99,7 +105,9 @@ class VectorView {
 };
 
 /// An owning array of T, zero-initialised. Nothing is allocated on a device before its first use
-/// there. Movable; copied by `clone()` alone.
+/// there. Movable; copied by `clone()` alone. It may be destroyed while launches on it are held or
+/// run: its memory lives as long as they need it (W15). Kernels index with 32 bits: a launch on
+/// more than 2^31 - 1 elements is refused. Throws Errc::out_of_memory.
 template <class T>
 class Vector : public VectorView<T> {
   static_assert(detail::is_element<T>,
@@ -108,9 +116,10 @@ class Vector : public VectorView<T> {
  public:
   Vector() = default;
   explicit Vector(std::size_t count)
-      : VectorView<T>(
-            count ? detail::make_storage(count * sizeof(T), alignof(T)) : detail::StoragePtr(), 0,
-            count) {}
+      : VectorView<T>(count
+                          ? detail::make_storage(detail::array_bytes(count, sizeof(T)), alignof(T))
+                          : detail::StoragePtr(),
+                      0, count) {}
   Vector(std::size_t count, const T& value) : Vector(count) {
     std::ranges::fill(this->write(), value);
   }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "salvo/error.hpp"
+
 namespace salvo {
 
 namespace runtime {
@@ -70,9 +72,11 @@ struct Decision {
   Kind kind = Kind::window;
   bool applied = false;
   Reason reason = Reason::none;
-  std::string kernels;  // "twice", or "twice+negate"
-  std::string device;   // "OpenCL:0"
-  std::string detail;   // further words, may be empty
+  std::string kernels;       // "twice", or "twice+negate"
+  std::string device;        // "OpenCL:0"
+  std::string detail;        // further words, may be empty
+  SourceLocation launch{};   // where the launch was made; of a pair, the later one
+  SourceLocation earlier{};  // of a pair, the other
 };
 
 /// Counts since `reset_stats`, over all devices and threads of a runtime (W65-W67).
@@ -98,7 +102,8 @@ struct WindowStats {
 };
 
 /// Steers the window of one runtime. Every setter issues what is held first (W23); if that throws,
-/// the change is made and the error passes on. Any thread may call any of these.
+/// the change is made and the error passes on. Any thread may call any of these. SALVO_WINDOW=0 and
+/// SALVO_EPILOGUE=0 in the environment start with the window or epilogue fusion off.
 class Window {
  public:
   explicit Window(std::shared_ptr<runtime::Core> core) : core_(std::move(core)) {}

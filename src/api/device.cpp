@@ -55,6 +55,18 @@ void Device::synchronize() const {
   if (failure) std::rethrow_exception(failure);
 }
 
+MemoryStatistics Device::memory() const {
+  const runtime::PoolStatistics pool = state_->pool().statistics();
+  return {pool.in_use, pool.cached, pool.allocations, pool.reuses};
+}
+
+void Device::release_cached_memory() const {
+  synchronize();
+  const std::lock_guard issue(state_->issue_lock());
+  state_->finish_all();
+  state_->pool().trim();
+}
+
 void Device::on_scratch_drain(std::function<void()> reclaim) const {
   state_->on_scratch_drain(std::move(reclaim));
 }

@@ -106,19 +106,30 @@ Traced trace(std::string name, const std::function<void()>& body,
   ir::Kernel kernel = one.builder.finish();
   drop_unread(kernel, one.unread);
 
-  const auto refuse = [&](const std::string& message) {
+  const auto fault_at = [&](const std::string& message, const SourceLocation& place) {
     Error::Details details;
     details.code = Errc::invalid_kernel;
     details.kernel = kernel.name;
     details.message = message;
-    details.source = SourceLocation::from(where);
-    throw Error(std::move(details));
+    details.source = place;
+    return Error(std::move(details));
   };
+  const SourceLocation begin = SourceLocation::from(where);
   if (const auto faults = ir::verify(kernel); !faults.empty()) {
-    refuse(fmt::format("{}", fmt::join(faults, "; ")));
+    throw fault_at(fmt::format("{}", fmt::join(faults, "; ")), begin);
   }
-  if (const auto faults = passes::check_convergence(kernel); !faults.empty()) {
-    refuse(faults.front().message);
+  std::vector<Error> diverging;
+  for (const passes::Divergence& fault : passes::check_convergence(kernel)) {
+    const ir::LocationId at = kernel.node(fault.node).location;
+    diverging.push_back(fault_at(
+        fault.message, at < kernel.locations.size()
+                           ? SourceLocation{kernel.locations[at].file, kernel.locations[at].line}
+                           : begin));
+  }
+  if (!diverging.empty()) {
+    const Error first = diverging.front();
+    diverging.erase(diverging.begin());
+    throw first.with_others(std::move(diverging));
   }
   return {std::move(kernel), std::move(one.live)};
 }

@@ -350,8 +350,8 @@ class Analysis {
     const std::string why =
         jumped ? fmt::format("comes after a {} that only some threads take", ir::name(op))
                : "is reached under a condition that differs between threads";
-    divergences_.push_back({id, fmt::format("{} at {} {} ({})", ir::name(kernel_.node(id).op),
-                                            place(id), why, place(cause))});
+    divergences_.push_back(
+        {id, fmt::format("{} {} ({})", ir::name(kernel_.node(id).op), why, place(cause))});
   }
 
   const ir::Kernel& kernel_;

@@ -11,7 +11,7 @@ namespace salvo::passes {
 
 struct Divergence {
   ir::ValueId node = ir::kNoValue;  // the barrier or warp operation
-  std::string message;              // what is wrong and where, with the line that parts the threads
+  std::string message;              // what is wrong with it, and the line that parts the threads
 };
 
 /// Data flow through values, variables, loops, memory and early returns: a value is uniform if all

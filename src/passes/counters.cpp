@@ -28,19 +28,25 @@ std::uint64_t widened(const Node& constant) {
 
 }  // namespace
 
+std::optional<std::uint64_t> constant_step(const ir::Kernel& kernel, const Node& loop) {
+  const Node& step = kernel.node(loop.operands[2]);
+  if (step.op != Op::Constant) return std::nullopt;
+  const std::uint64_t by = widened(step);
+  if (by == 0 || (ir::is_signed(step.type) && static_cast<std::int64_t>(by) < 0))
+    return std::nullopt;
+  return by;
+}
+
 bool counter_may_wrap(const ir::Kernel& kernel, const Node& loop) {
   const Node& limit = kernel.node(loop.operands[1]);
-  const Node& step = kernel.node(loop.operands[2]);
-  if (step.op != Op::Constant) return true;
-  const std::uint64_t by = widened(step);
-  if (by == 0 || (ir::is_signed(step.type) && static_cast<std::int64_t>(by) < 0)) return true;
-  if (by == 1) return false;
-  if (limit.op != Op::Constant) return true;
+  const auto step = constant_step(kernel, loop);
+  if (step == 1) return false;
+  if (!step || limit.op != Op::Constant) return true;
   const bool down = loop.literal == 1;
   const std::uint64_t end = end_of(limit.type, down);
   const std::uint64_t from = widened(limit);
   // The counter may stand one short of the limit.
-  return by - 1 > (down ? from - end : end - from);
+  return *step - 1 > (down ? from - end : end - from);
 }
 
 }  // namespace salvo::passes

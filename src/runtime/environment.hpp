@@ -26,6 +26,8 @@ class Environment {
   std::string device;  // SALVO_DEVICE; empty: best
   ExplainFormat explain = ExplainFormat::off;
   std::string trace;  // SALVO_TRACE; empty: none
+  bool window = true;
+  bool epilogue = true;
   bool background_compile = false;
   bool disk_cache = true;
   std::string cache_dir;  // SALVO_CACHE_DIR, else the user's cache folder; empty: there is none
@@ -36,6 +38,8 @@ class Environment {
   std::uint32_t native_llvm = 0;  // version; 0: the newest there is
   bool native_checks = false;
   bool native_symbols = false;
+  std::uint32_t interpreter_steps = 0;    // of a block; 0: no limit
+  std::uint32_t interpreter_workers = 1;  // threads that run blocks
   bool level_zero_in_order = false;
   bool scratch_drain = true;
 

@@ -360,6 +360,10 @@ std::byte* write_host(runtime::Storage& storage) {
   return storage.write_host();
 }
 
+void too_many_elements(std::size_t count, std::size_t element_bytes) {
+  throw Error(Errc::out_of_memory,
+              fmt::format("no memory holds {} elements of {} bytes", count, element_bytes));
+}
 void index_out_of_range(std::size_t index, std::size_t size) {
   throw Error(Errc::invalid_argument,
               fmt::format("index {} is past the vector's {} elements", index, size));

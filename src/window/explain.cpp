@@ -26,7 +26,7 @@ std::string_view trace_name(const Decision& decision) {
 }  // namespace
 
 std::string Explain::text(const Decision& decision) {
-  // Epilogue lines name the backend alone, as the original page has them.
+  // Epilogue lines name the backend alone (W69).
   std::string place = decision.device;
   if (decision.kind == Decision::Kind::epilogue) place = place.substr(0, place.rfind(':'));
   std::string line =
@@ -41,11 +41,16 @@ std::string Explain::text(const Decision& decision) {
 }
 
 std::string Explain::json(const Decision& decision) {
-  return nlohmann::json{{"kind", kind_name(decision.kind)}, {"applied", decision.applied},
-                        {"reason", name(decision.reason)},  {"words", describe(decision.reason)},
-                        {"kernels", decision.kernels},      {"device", decision.device},
-                        {"detail", decision.detail}}
-      .dump();
+  nlohmann::json line{{"kind", kind_name(decision.kind)}, {"applied", decision.applied},
+                      {"reason", name(decision.reason)},  {"words", describe(decision.reason)},
+                      {"kernels", decision.kernels},      {"device", decision.device},
+                      {"detail", decision.detail}};
+  const auto add = [&](const char* key, const SourceLocation& place) {
+    if (place.known()) line[key] = fmt::format("{}:{}", place.file, place.line);
+  };
+  add("launch", decision.launch);
+  add("earlier", decision.earlier);
+  return line.dump();
 }
 
 void Explain::say(Decision decision) {

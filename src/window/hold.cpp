@@ -156,7 +156,7 @@ LaunchWindow::Outcome LaunchWindow::place(const Candidate& candidate,
   const Merge merge = current ? find_producer(candidate, *launch, after) : Merge{};
   const auto note_merge = [&] {
     if (!merge.group) return;
-    if (!placed.again) explain_merge(candidate, merge);
+    if (!placed.again) explain_merge(candidate, *launch, merge);
     fix_values(*merge.group->members[merge.producer], merge.producer_values);
     fix_values(*launch, merge.consumer_values);
     placed.refused_epilogue = merge.reason;
@@ -183,7 +183,7 @@ LaunchWindow::Outcome LaunchWindow::place(const Candidate& candidate,
   if (!placed.again) {
     if (placed.refused_horizontal != Reason::none) counters_.refuse(reason);
     if (explain_.listening() && (group || !window.groups.empty())) {
-      explain_pair(candidate, group ? *group : *window.groups.back(),
+      explain_pair(candidate, *launch, group ? *group : *window.groups.back(),
                    group ? Reason::none : reason);
     }
   }
@@ -246,10 +246,13 @@ void LaunchWindow::keep(DeviceWindow& window, KernelRecord& kernel, Prepared& pr
   prepared.last_held = sequence;
 }
 
-void LaunchWindow::explain_pair(const Candidate& candidate, const Group& group, Reason reason) {
+void LaunchWindow::explain_pair(const Candidate& candidate, const HeldLaunch& launch,
+                                const Group& group, Reason reason) {
+  const HeldLaunch& earlier = *group.members.back();
   explain_.say({Decision::Kind::horizontal, reason == Reason::none, reason,
-                group.members.back()->kernel->kernel.name + "+" + candidate.kernel.kernel.name,
-                candidate.device.id(), ""});
+                earlier.kernel->kernel.name + "+" + candidate.kernel.kernel.name,
+                candidate.device.id(), "", SourceLocation::from(launch.where),
+                SourceLocation::from(earlier.where)});
 }
 
 }  // namespace salvo::window

@@ -286,7 +286,8 @@ void LaunchWindow::issue_merged(runtime::DeviceState& device, HeldLaunch& launch
     log_fallback(device, launch.kernel->kernel.name, failure);
     if (explain_.listening()) {
       explain_.say({Decision::Kind::epilogue, false, Reason::build_failed,
-                    launch.kernel->kernel.name, device.id(), failure.what()});
+                    launch.kernel->kernel.name, device.id(), failure.what(),
+                    SourceLocation::from(launch.where)});
     }
     issue_parts(device, launch, failures);
   }
@@ -410,7 +411,8 @@ bool LaunchWindow::issue_fused(runtime::DeviceState& device, Group& group, Failu
     counters_.refuse(reason);
     if (!explain_.listening()) return false;
     explain_.say({Decision::Kind::horizontal, false, reason, names_of(group), device.id(),
-                  std::move(words)});
+                  std::move(words), SourceLocation::from(group.members.back()->where),
+                  SourceLocation::from(group.members.front()->where)});
     return false;
   };
   if (settings_.planner() == Planner::profit) {

@@ -41,6 +41,8 @@ bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
 
 LaunchWindow::LaunchWindow(runtime::Core& core)
     : core_(core), explain_(core.environment().explain, core.trace()) {
+  settings_.set_enabled(core.environment().window);
+  settings_.set_epilogue(core.environment().epilogue);
   settings_.set_background_compile(core.environment().background_compile);
   for (std::size_t i = 0; i < core.devices().size(); ++i) {
     windows_.push_back(std::make_unique<DeviceWindow>());

@@ -265,7 +265,7 @@ class LaunchWindow final : public runtime::HeldWork {
                    Merge& merge);
   /// The answer to whether something merges with `launch` rests on those of its parameters.
   static void fix_values(HeldLaunch& launch, std::uint64_t values);
-  void explain_merge(const Candidate& candidate, const Merge& merge);
+  void explain_merge(const Candidate& candidate, const HeldLaunch& launch, const Merge& merge);
   Reason merge_limits(const Candidate& candidate, const Merge& merge) const;
   /// The merged launch, of which producer and consumer are not yet part; null if the producer is
   /// one, which then has taken over the consumer's arguments.
@@ -308,7 +308,8 @@ class LaunchWindow final : public runtime::HeldWork {
   void relieve(runtime::DeviceState& device);
   static std::unique_ptr<HeldLaunch> spare_launch(DeviceWindow& window);
   static Group& new_group(DeviceWindow& window);
-  void explain_pair(const Candidate& candidate, const Group& group, Reason reason);
+  void explain_pair(const Candidate& candidate, const HeldLaunch& launch, const Group& group,
+                    Reason reason);
 
   // Windows that repeat (repeat.cpp).
   /// Holds a launch where the same launch of an earlier window was held; false if the window held

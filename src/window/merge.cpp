@@ -132,13 +132,15 @@ void LaunchWindow::fix_values(HeldLaunch& launch, std::uint64_t values) {
   }
 }
 
-void LaunchWindow::explain_merge(const Candidate& candidate, const Merge& merge) {
+void LaunchWindow::explain_merge(const Candidate& candidate, const HeldLaunch& launch,
+                                 const Merge& merge) {
   if (merge.reason != Reason::none) counters_.refuse(merge.reason);
   if (!explain_.listening()) return;
   const HeldLaunch& producer = *merge.group->members[merge.producer];
   explain_.say({Decision::Kind::epilogue, merge.reason == Reason::none, merge.reason,
                 producer.kernel->kernel.name + "+" + candidate.kernel.kernel.name,
-                candidate.device.id(), merge.detail});
+                candidate.device.id(), merge.detail, SourceLocation::from(launch.where),
+                SourceLocation::from(producer.where)});
 }
 
 Reason LaunchWindow::merge_limits(const Candidate& candidate, const Merge& merge) const {

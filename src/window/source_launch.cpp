@@ -61,8 +61,8 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
   if (is_empty(shape)) return;
 
   if (explain_.listening()) {
-    explain_.say(
-        {Decision::Kind::window, false, Reason::native_code, launch.name, device.id(), ""});
+    explain_.say({Decision::Kind::window, false, Reason::native_code, launch.name, device.id(), "",
+                  SourceLocation::from(launch.dims.where())});
   }
   Counters::raise(counters_.submitted);
   counters_.refuse(Reason::native_code);

@@ -235,7 +235,8 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                              ? kernel->never_held
                              : why_not_held(device, glance.escaped, stream);
   if (explain_.listening()) {
-    explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), ""});
+    explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), "",
+                  SourceLocation::from(dims.where())});
   }
   Counters::raise(counters_.submitted);
   try {

@@ -36,8 +36,6 @@ constexpr Exception kExceptions[] = {
      "OpenCL reaches host memory it did not allocate only as a buffer that aliases it"},
     {"Vulkan", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Vulkan reaches host memory it did not allocate only by an extension few drivers have"},
-    {"Vulkan", "NVIDIA", "Control.ForCountersThatPassTheLargestNumberGoOn",
-     "NVIDIA's Vulkan compiler takes for granted that the counter of a loop does not wrap"},
     {"Metal", "Metal 2", "Grids.FencesOrderNothingElse", "a fence is a word of Metal 3.2"},
     {"Metal", "", "Streams.RegisteredMemoryIsCopiedAsynchronously",
      "Metal takes memory it did not allocate by whole pages alone"},

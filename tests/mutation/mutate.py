@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Breaks one rule at a time in a copy of the tree and checks that a test of that rule fails.
 # SPDX-License-Identifier: MIT
-"""Usage: tests/mutation/mutate.py [--work FOLDER] [--only REGEX] [--jobs N] [TABLE...]
+"""Usage: tests/mutation/mutate.py [--work FOLDER] [--only REGEX] [--jobs N] [--check] [TABLE...]
 
 A table lists mutations, by default window.table and fusion.table beside this file:
 
@@ -13,6 +13,8 @@ A table lists mutations, by default window.table and fusion.table beside this fi
 `rules_test` is the target to build and run, what follows are patterns of its tests, of which at least
 one must fail. A mutation that no longer applies, does not compile, or that no test sees is reported,
 and so is a table whose tests fail without any mutation. Exit status 0: all were caught.
+
+With --check nothing is built or run: exit status 0 if all mutations apply.
 """
 import argparse
 import dataclasses
@@ -79,6 +81,26 @@ def read_table(path):
     return mutations
 
 
+def why_stale(mutation, tree):
+    """Why the mutation cannot be made in a tree; None if it can."""
+    path = tree / mutation.file
+    if not path.is_file():
+        return "no longer applies: no such file"
+    found = path.read_text().count(mutation.old)
+    return None if found == 1 else f"no longer applies: its text stands there {found} times"
+
+
+def check(mutations):
+    stale = 0
+    for mutation in mutations:
+        reason = why_stale(mutation, ROOT)
+        if reason:
+            stale += 1
+            print(f"{mutation.rule:<5} {mutation.where:<20} {mutation.file}: {reason}")
+    print(f"{len(mutations) - stale} of {len(mutations)} mutations apply")
+    return 1 if stale else 0
+
+
 def copy_tree(to):
     """Brings the copy up to date; files that are the same keep their times, so little is built."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -110,19 +132,19 @@ def run(command, cwd, seconds=None):
 class Copy:
     def __init__(self, folder, jobs):
         self.tree = folder / "tree"
-        self.build = self.tree / "build"
+        self.build = self.tree / "build" / "dev"
         self.jobs = jobs
 
     def prepare(self):
         copy_tree(self.tree)
-        status, said = run(["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-                            "-DCMAKE_CXX_FLAGS_DEBUG=-O1", "-DSALVO_BUILD_TOOL=OFF",
+        # As everybody builds, and in a folder as deep, so that ccache knows what did not change.
+        status, said = run(["cmake", "--preset", "dev", "-DSALVO_BUILD_TOOL=OFF",
                             "-DSALVO_BUILD_EXAMPLES=OFF"], self.tree)
         if status != 0:
             sys.exit(f"the copy cannot be configured:\n{said}")
 
     def make(self, target):
-        return run(["ninja", "-C", "build", f"-j{self.jobs}", target], self.tree)
+        return run(["ninja", "-C", str(self.build), f"-j{self.jobs}", target], self.tree)
 
     def test(self, mutation):
         program = next(self.build.glob(f"tests/**/{mutation.target}"))
@@ -131,13 +153,11 @@ class Copy:
 
     def try_out(self, mutation):
         """What became of it, and whether that is as it should be."""
+        reason = why_stale(mutation, self.tree)
+        if reason:
+            return False, reason
         path = self.tree / mutation.file
-        if not path.is_file():
-            return False, "no longer applies: no such file"
         text = path.read_text()
-        found = text.count(mutation.old)
-        if found != 1:
-            return False, f"no longer applies: its text stands there {found} times"
         try:
             path.write_text(text.replace(mutation.old, mutation.new))
             status, said = self.make(mutation.target)
@@ -161,6 +181,8 @@ def main():
                         help="where the copy of the tree is kept and built")
     parser.add_argument("--only", default="", help="rules or places in a table that match this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--check", action="store_true",
+                        help="only whether the text of each stands in its file exactly once")
     parser.add_argument("tables", nargs="*", type=pathlib.Path,
                         default=[HERE / "window.table", HERE / "fusion.table"])
     options = parser.parse_args()
@@ -169,6 +191,8 @@ def main():
                      if re.search(options.only, f"{m.rule} {m.where}")]
     except BadTable as bad:
         sys.exit(str(bad))
+    if options.check:
+        return check(mutations)
     options.work.mkdir(parents=True, exist_ok=True)
     lock = open(options.work / "lock", "w")
     try:

@@ -1,6 +1,7 @@
 // P7: before a launch spills more than any before it, the device is drained and caches give way.
 // SPDX-License-Identifier: MIT
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <string>
@@ -11,6 +12,8 @@
 
 namespace salvo::tests {
 namespace {
+
+using namespace std::chrono_literals;
 
 class P7Drain : public testing::Test {
  protected:
@@ -137,7 +140,7 @@ TEST_F(P7Drain, W25_LaunchesKeepTheirOrderWhileMemoryIsReclaimed) {
   fake.window().set_epilogue_enabled(false);
   Vector<float> y(kCount, 1.0f);
   std::thread late;
-  std::atomic<bool> begun{false};
+  std::atomic<bool> begun{false}, ended{false};
   device.on_scratch_drain([&] {
     if (late.joinable()) return;
     late = std::thread([&] {
@@ -145,8 +148,12 @@ TEST_F(P7Drain, W25_LaunchesKeepTheirOrderWhileMemoryIsReclaimed) {
       device.launch(small, over(kCount), y, kCount);  // held: after what is being issued
       EXPECT_EQ(y[0], 4.0f);
       EXPECT_EQ(x[0], 2.0f);
+      ended = true;
     });
     while (!begun) std::this_thread::yield();
+    // Time to overtake what is being issued, if nothing kept it from that.
+    for (int k = 0; k < 50 && !ended; ++k) std::this_thread::sleep_for(1ms);
+    EXPECT_FALSE(ended);
   });
   device.launch(large, over(kCount), x, kCount);
   device.launch(small, over(kCount), y, kCount);
@@ -155,6 +162,19 @@ TEST_F(P7Drain, W25_LaunchesKeepTheirOrderWhileMemoryIsReclaimed) {
   late.join();
   EXPECT_EQ(y[0], 4.0f);
   EXPECT_EQ(fake.window().stats().held, 0U);
+}
+
+TEST_F(P7Drain, W25_WhatReclaimsMayFlushWhileHeldLaunchesAreIssued) {
+  fake.window().set_enabled(true);
+  Vector<float> y(kCount, 1.0f);
+  device.on_scratch_drain([&] { fake.window().flush(); });
+  device.launch(large, over(kCount), x, kCount);
+  device.launch(small, over(kCount), x, kCount);
+  device.launch(none, over(kCount), y, kCount);
+  fake.window().flush();
+  EXPECT_EQ(fake.window().stats().failed, 0U);
+  EXPECT_EQ(x[0], 3.0f);
+  EXPECT_EQ(y[0], 2.0f);
 }
 
 TEST_F(P7Drain, W25_WhatALaunchBindsMayMoveWhileMemoryIsReclaimed) {

@@ -1,4 +1,4 @@
-// R1-R4, R12: finding backends and devices, the states of a vector, views, and the environment.
+// R1-R5, R12: backends and devices, the states of a vector, views, sizes, the environment.
 // SPDX-License-Identifier: MIT
 #include <cstring>
 #include <map>
@@ -162,12 +162,78 @@ TEST_F(R3Residence, R4_VectorsMoveAreClonedAndIterated) {
   EXPECT_EQ(seen[1], 6.0f);
 }
 
+TEST(R4Sizes, R4_ThoseThatNoMemoryHoldsAreErrorsAndNotSmallVectors) {
+  FakeRuntime fake;
+  constexpr std::size_t kHuge = (std::size_t{1} << 62) + 1;  // times 4 is 4, in 64 bits
+  EXPECT_EQ(caught([] { Vector<float> one(kHuge); }).code(), Errc::out_of_memory);
+  EXPECT_EQ(caught([] { Vector<float> one(kHuge, 1.0f); }).message(),
+            "no memory holds 4611686018427387905 elements of 4 bytes");
+  EXPECT_EQ(caught([&] { alloc_pinned<double>(fake.device(), kHuge); }).code(),
+            Errc::out_of_memory);
+  EXPECT_EQ(caught([&] { wrap_device_memory<double>(fake.device(), 4096, kHuge); }).code(),
+            Errc::out_of_memory);
+}
+
+TEST(R5Memory, R5_ADeviceTellsWhatVectorsUseAndWhatIsCached) {
+  FakeRuntime fake;
+  const Device device = fake.device();
+  const auto twice = scaled("twice", 2.0f);
+  constexpr int kCount = 1000;
+  Vector<float> x(kCount), y(kCount);
+  EXPECT_EQ(device.memory().in_use, 0U);
+  device.launch(twice, over(kCount), x, y, kCount);
+  const MemoryStatistics used = device.memory();
+  EXPECT_GE(used.in_use, 2 * kCount * sizeof(float));
+  EXPECT_EQ(used.allocations, 2U);
+  EXPECT_EQ(used.cached, 0U);
+  y = Vector<float>();
+  x = Vector<float>();
+  fake.window().flush();
+  EXPECT_EQ(device.memory().in_use, 0U);
+  EXPECT_EQ(device.memory().cached, used.in_use);
+  fake.control->clear();
+  device.release_cached_memory();
+  EXPECT_EQ(device.memory().cached, 0U);
+  EXPECT_EQ(fake.control->count(Driver::release), 2U);
+}
+
+TEST(K7Tracing, K7_ABarrierThatSomeThreadsMissIsReportedWhereItStands) {
+  unsigned first = 0;
+  const Error error = caught([&] {
+    kernel("apart", [&](Span<float> x, Int n) {
+      auto i = global_thread_id();
+      if_(i < n, [&] {
+        first = __LINE__ + 1;
+        barrier();
+        x[i] = 1.0f;
+        barrier();
+      });
+    });
+  });
+  EXPECT_EQ(error.code(), Errc::invalid_kernel);
+  EXPECT_EQ(error.kernel(), "apart");
+  EXPECT_EQ(error.kernel_location().line, first);
+  ASSERT_EQ(error.others().size(), 1U);
+  EXPECT_EQ(error.others()[0].kernel_location().line, first + 2);
+}
+
+TEST(K14Signatures, K14_NoexceptFunctionsAreKernelsToo) {
+  FakeRuntime fake;
+  const auto body = [](Span<float> x, Int n) noexcept {
+    auto i = global_thread_id();
+    if_(i < n, [&] { x[i] = 7.0f; });
+  };
+  Vector<float> x(10);
+  fake.device().launch(kernel("filled", body), over(10), x, 10);
+  EXPECT_EQ(x[9], 7.0f);
+}
+
 TEST(R12Environment, R12_ABadValueIsAnErrorThatListsTheGoodOnes) {
   const std::map<std::string, std::string> bad{
       {"SALVO_EXPLAIN", "0, 1, json"},      {"SALVO_DISK_CACHE", "0, 1"},
       {"SALVO_CACHE_SIZE", "1 to 1048576"}, {"SALVO_VULKAN_BATCH", "1 to 4096"},
       {"SALVO_DISABLE_OPENCL", "0, 1"},     {"SALVO_DISABLE_GPU", "0, 1"},
-      {"SALVO_BACKGROUND_COMPILE", "0, 1"},
+      {"SALVO_BACKGROUND_COMPILE", "0, 1"}, {"SALVO_INTERPRETER_WORKERS", "1 to 1024"},
   };
   for (const auto& [name, good] : bad) {
     const Error error = caught([&, variable = name] {
@@ -219,6 +285,25 @@ TEST(R11Interpreter, R11_ItFindsFaultsInKernels) {
     EXPECT_NE(fault.error.message().find(fault.words), std::string::npos) << fault.error.what();
     EXPECT_TRUE(fault.error.kernel_location().known()) << fault.error.what();
   }
+}
+
+TEST(R11Interpreter, R11_TheEnvironmentLimitsTheStepsOfABlockAndSetsTheWorkers) {
+  const auto with = [](std::map<std::string, std::string> variables) {
+    RuntimeOptions options;
+    options.environment = lookup(std::move(variables));
+    return Runtime(std::move(options));
+  };
+  const auto endless = kernel("endless", [](Span<float> v) {
+    while_([] { return Bool(true); }, [&] { v[0] = v[0] + 1.0f; });
+  });
+  Vector<float> v(4);
+  Runtime limited = with({{"SALVO_INTERPRETER_STEPS", "1000"}});
+  const Error error = caught([&] { limited.get("Interpreter:0").launch(endless, grid(1), v); });
+  EXPECT_EQ(error.code(), Errc::check_failed);
+  EXPECT_EQ(error.message(), "more than 1000 steps in block (0,0,0)");
+
+  Runtime several = with({{"SALVO_INTERPRETER_WORKERS", "3"}});
+  EXPECT_EQ(several.get("Interpreter:0").properties().compute_units, 3U);
 }
 
 }  // namespace

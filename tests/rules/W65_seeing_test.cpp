@@ -1,5 +1,7 @@
 // W65-W69: counts, switches and explanations.
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+
 #include "rules/window_fixture.hpp"
 
 namespace salvo::tests {
@@ -111,10 +113,39 @@ TEST(W69Explain, W69_PrintsEachDecisionOnceAsALine) {
 
 TEST(W69Explain, W69_PrintsTheSameAsJsonLines) {
   const std::string lines = explained("json");
-  EXPECT_NE(lines.find(R"({"applied":false,"detail":"","device":"HIP:0","kernels":"twice",)"
-                       R"("kind":"window","reason":"window_off","words":"the window is off"})"),
-            std::string::npos)
-      << lines;
+  EXPECT_THAT(lines, ::testing::ContainsRegex(
+                         R"(\{"applied":false,"detail":"","device":"HIP:0","kernels":"twice",)"
+                         R"("kind":"window","launch":"[^"]*W65_seeing_test.cpp:[0-9]+",)"
+                         R"("reason":"window_off","words":"the window is off"\})"));
+}
+
+TEST_F(W65Seeing, W69_DecisionsSayWhichLaunchesTheyAreAbout) {
+  fake.window().keep_decisions(10);
+  const unsigned first = __LINE__ + 1;
+  device.launch(twice, over(kCount), x, y, kCount);
+  device.launch(negate, over(kCount), x, z, kCount);
+  const auto decisions = fake.window().decisions();
+  ASSERT_EQ(decisions.size(), 3U);
+  EXPECT_EQ(decisions[0].launch.line, first);
+  EXPECT_FALSE(decisions[0].earlier.known());
+  EXPECT_EQ(decisions[2].launch.line, first + 1);
+  EXPECT_EQ(decisions[2].earlier.line, first);
+  EXPECT_THAT(decisions[2].launch.file, ::testing::EndsWith("W65_seeing_test.cpp"));
+}
+
+TEST(W68Environment, W68_TheWindowAndEpiloguesMayStartTurnedOff) {
+  const auto with = [](const char* variable) {
+    return [variable](const char* name) -> const char* {
+      return std::string(name) == variable ? "0" : nullptr;
+    };
+  };
+  FakeRuntime off{FakeOptions{}, with("SALVO_WINDOW")};
+  EXPECT_FALSE(off.window().defers("HIP"));
+  off.window().set_enabled(true);
+  EXPECT_TRUE(off.window().defers("HIP"));
+  FakeRuntime apart{FakeOptions{}, with("SALVO_EPILOGUE")};
+  EXPECT_TRUE(apart.window().defers("HIP"));
+  EXPECT_FALSE(apart.window().epilogue_on("HIP"));
 }
 
 TEST(W69Explain, W69_IsSilentByDefault) {

@@ -92,6 +92,17 @@ TEST_F(W81Lost, W81_ALaunchThatReadsWhatIsLostIsRefusedAtTheCall) {
   EXPECT_EQ(z[0], 0.0f);
 }
 
+TEST_F(W81Lost, W81_SoIsALaunchThatRepeatsAWindow) {
+  const auto turn = [&] {
+    device.launch(negate, over(kCount), y, z, kCount);
+    fake.window().flush();
+  };
+  for (int k = 0; k < 4; ++k) turn();
+  EXPECT_EQ(fake.window().stats().repeated, 2U);
+  lose_y();
+  EXPECT_EQ(caught(turn).kernel(), "negate");
+}
+
 TEST_F(W81Lost, W81_ALaunchThatWritesItAnewBringsItBack) {
   lose_y();
   device.launch(twice, over(kCount), x, y, kCount);

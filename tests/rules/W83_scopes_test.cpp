@@ -22,6 +22,18 @@ TEST_F(W83Scopes, W83_PauseMakesThisThreadsLaunchesImmediate) {
   EXPECT_EQ(fake.window().stats().held, 1U);
 }
 
+TEST_F(W83Scopes, W83_PauseHoldsForLaunchesThatRepeatAWindow) {
+  for (int turn = 0; turn < 4; ++turn) {
+    device.launch(twice, over(kCount), x, y, kCount);
+    fake.window().flush();
+  }
+  EXPECT_EQ(fake.window().stats().repeated, 2U);
+  const window::Pause pause;
+  device.launch(twice, over(kCount), x, y, kCount);
+  EXPECT_EQ(launches(), 5U);
+  EXPECT_EQ(fake.window().stats().held, 0U);
+}
+
 TEST_F(W83Scopes, W83_PauseLeavesOtherThreadsAlone) {
   const window::Pause pause;
   std::thread([&] { device.launch(twice, over(kCount), x, y, kCount); }).join();

@@ -55,6 +55,49 @@ TEST_F(VulkanRules, P3_ArgumentsThatStayAreNotPushedAgain) {
   EXPECT_THAT(read(y), testing::Each(3));
 }
 
+TEST_F(VulkanRules, P3_OnlyTheArgumentsThatChangedArePushed) {
+  open(32);
+  if (!driver_) return;
+  test::Shapes k("scaled");
+  const auto x = k.span_parameter("x", ir::Element::scalar(ir::Scalar::I32), false);
+  const auto y = k.span_parameter("y", ir::Element::scalar(ir::Scalar::I32), false);
+  const auto a = k.scalar_parameter("a", ir::Scalar::I64);
+  const ir::ValueId i = k.position(ir::Op::GlobalIdx, 0);
+  k.store(y, i, k.op(ir::Op::Add, {k.load(x, i), k.cast(ir::Scalar::I32, k.param(a))}));
+  const ir::Kernel kernel = k.finish();
+  const auto code = driver_->build(kernel, driver_->translate(kernel, {}), {});
+
+  static std::vector<std::uint32_t> sizes;
+  static PFN_vkCmdPushConstants real = nullptr;
+  auto& push = api_of(*driver_).CmdPushConstants;
+  real = push.get();
+  push.assign([](VkCommandBuffer commands, VkPipelineLayout layout, VkShaderStageFlags stages,
+                 std::uint32_t offset, std::uint32_t size, const void* values) {
+    sizes.push_back(size);
+    real(commands, layout, stages, offset, size, values);
+  });
+  sizes.clear();
+  const Buffer from = buffer();
+  const Buffer to = buffer();
+  zero(from);
+  const auto launch_with = [&](Buffer source, std::uint64_t added) {
+    const runtime::Argument arguments[] = {
+        {.buffer = source, .length = kCount, .touch = runtime::Touch::read},
+        {.buffer = to, .length = kCount, .touch = runtime::Touch::write},
+        {.bits = added}};
+    driver_->launch(driver_->queue(), *code, {{1, 1, 1}, {kCount, 1, 1}, 0}, arguments);
+  };
+  launch_with(from, 5);  // two lengths, a scalar of 8 bytes, two addresses
+  launch_with(from, 6);
+  const Buffer other = buffer();
+  zero(other);
+  sizes.push_back(0);
+  launch_with(from, 7);
+  launch_with(other, 7);
+  EXPECT_THAT(sizes, testing::ElementsAre(32, 8, 0, 32, 8));
+  EXPECT_THAT(read(to), testing::Each(7));
+}
+
 TEST_F(VulkanRules, BlockSizesSpecialiseOneModule) {
   open(32);
   if (!driver_) return;
@@ -372,6 +415,35 @@ TEST(VulkanLimits, W48_AMergeThatWouldPass128BytesIsNotMade) {
   EXPECT_EQ(at_128.issued, 2u);
   EXPECT_EQ(at_128.merges, 0u);
   EXPECT_EQ(at_128.last, 183.0f);
+}
+
+TEST_F(VulkanRules, W57_ALengthOfMoreThan32BitsIsRefusedAndLeavesNothing) {
+  open(32);
+  if (!driver_) return;
+  const Buffer x = buffer();
+  zero(x);
+  const std::uint64_t dispatches = backends::vulkan::counters_of(*driver_).dispatches;
+  const runtime::Argument arguments[] = {{.buffer = x, .length = std::uint64_t{1} << 31}};
+  try {
+    driver_->launch(driver_->queue(), *first_, {{1, 1, 1}, {kCount, 1, 1}, 0}, arguments);
+    FAIL() << "launched";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::unsupported);
+    EXPECT_THAT(error.message(), testing::HasSubstr("2147483648 elements"));
+  }
+  EXPECT_EQ(backends::vulkan::counters_of(*driver_).dispatches, dispatches);
+  EXPECT_THAT(read(x), testing::Each(0));
+}
+
+TEST_F(VulkanRules, W31_WithoutAddressesADeviceSaysHowManySpansItBinds) {
+  open(32);
+  if (!driver_) return;
+  EXPECT_EQ(driver_->properties().argument_slots, 0u) << "addresses have no such limit";
+  TearDown();
+  open(32, kNoAddresses);
+  const std::uint32_t slots = driver_->properties().argument_slots;
+  EXPECT_GE(slots, 4u) << "Vulkan promises four";
+  EXPECT_LE(slots, 1024u);
 }
 
 TEST(VulkanLimits, W37_TheDevicesLargerLimitServesOnRequest) {

@@ -83,9 +83,7 @@ int run_guarded(int argc, char** argv) {
   } catch (const InputError& e) {
     return complain(e.what(), kBadInput);
   } catch (const Error& e) {
-    const int code = complain(e.what(), is_bad_input(e.code()) ? kBadInput : kFailure);
-    if (!e.log().empty()) fmt::print(stderr, "{}\n", e.log());
-    return code;
+    return complain(e.what(), is_bad_input(e.code()) ? kBadInput : kFailure);
   } catch (const std::exception& e) {
     return complain(e.what(), kFailure);
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace salvo::runtime {
@@ -67,6 +68,14 @@ struct SourceArgument {
   std::size_t bytes = 0;  // of a scalar
 };
 
+[[noreturn]] void too_many_elements(std::size_t count, std::size_t element_bytes);
+/// Bytes of an array. Throws Errc::out_of_memory where no memory could hold it.
+inline std::size_t array_bytes(std::size_t count, std::size_t element_bytes) {
+  if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes) {
+    too_many_elements(count, element_bytes);
+  }
+  return count * element_bytes;
+}
 [[noreturn]] void index_out_of_range(std::size_t index, std::size_t size);
 [[noreturn]] void view_out_of_range(std::size_t first, std::size_t count, std::size_t size);
 

@@ -208,8 +208,8 @@ std::vector<std::unique_ptr<runtime::DeviceDriver>> InterpreterBackend::open() {
   return devices;
 }
 
-std::unique_ptr<runtime::Backend> make_backend() {
-  return std::make_unique<InterpreterBackend>();
+std::unique_ptr<runtime::Backend> make_backend(const Options& options) {
+  return std::make_unique<InterpreterBackend>(options);
 }
 
 }  // namespace salvo::backends::interpreter

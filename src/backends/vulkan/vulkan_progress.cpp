@@ -62,7 +62,6 @@ class Timeline final : public Progress {
     info.pValues = &serial;
     return api_.WaitSemaphores(device_, &info, kForEver);
   }
-  bool other_thread_submits() const noexcept override { return true; }
   const char* waits_by() const noexcept override { return "vkWaitSemaphores"; }
 
  private:
@@ -125,7 +124,6 @@ class Fences final : public Progress {
     while (status == VK_SUCCESS && reached_ < serial) status = reach_first();
     return status;
   }
-  bool other_thread_submits() const noexcept override { return false; }
   const char* waits_by() const noexcept override { return "vkWaitForFences"; }
 
  private:

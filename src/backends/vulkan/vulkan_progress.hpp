@@ -9,7 +9,7 @@
 
 namespace salvo::backends::vulkan {
 
-/// Submissions of one queue, with numbers that grow. Not thread-safe, but see other_thread_submits.
+/// Submissions of one queue, numbered from 1 without a gap. Not thread-safe.
 class Progress {
  public:
   static std::unique_ptr<Progress> make(const DeviceApi& api, VkDevice device,
@@ -21,8 +21,6 @@ class Progress {
   /// Sets `serial` to the last submission that is known to have completed.
   virtual VkResult completed(std::uint64_t& serial) = 0;
   virtual VkResult wait(std::uint64_t serial) = 0;
-  /// Whether `submit` may be called while another thread calls the other two.
-  virtual bool other_thread_submits() const noexcept = 0;
   /// The call that `wait` makes.
   virtual const char* waits_by() const noexcept = 0;
 };

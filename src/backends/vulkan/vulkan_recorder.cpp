@@ -33,18 +33,6 @@ Block* block_of(const runtime::Buffer& buffer) {
   return reinterpret_cast<Block*>(buffer.handle);
 }
 
-/// What the batches hold, once: afterwards they are not named again.
-std::string take_names(std::span<const std::unique_ptr<Batch>> batches) {
-  std::string kernels;
-  for (const auto& batch : batches) {
-    const std::string names = batch->kernels();
-    if (names.empty()) continue;
-    kernels += (kernels.empty() ? "" : ", ") + names;
-    batch->forget_kernels();
-  }
-  return kernels;
-}
-
 bool writes(Touch touch) {
   return touch == Touch::write || touch == Touch::read_write;
 }
@@ -57,13 +45,11 @@ Recorder::Recorder(const BatchContext& context, std::uint32_t batch_limit)
       batch_limit_(batch_limit),
       progress_(Progress::make(context.api, context.device, context.facts)) {
   api_.GetDeviceQueue(context_.device, context_.facts.queue_family, 0, &queue_);
-  submitter_.emplace(api_, queue_, *progress_, progress_->other_thread_submits());
 }
 
 Recorder::~Recorder() {
   // W74: destroying the device submits. Nobody is left to be told of a failure.
-  submit_open(When::now);
-  submitter_.reset();
+  if (open_) submit_open();
   api_.DeviceWaitIdle(context_.device);
   for (Dead& dead : dead_) free_now(dead);
   if (readback_.buffer != VK_NULL_HANDLE) context_.memory.destroy(readback_);
@@ -74,7 +60,7 @@ Recorder::~Recorder() {
 // Batches.
 
 void Recorder::open(const runtime::Queue& stream) {
-  if (open_ && stream_ != &stream) submit_open(When::soon);
+  if (open_ && stream_ != &stream) submit_open();
   if (open_) return;
   if (idle_.empty()) recycle();
   if (idle_.empty() && running_.size() >= kMostRunning) {
@@ -96,27 +82,43 @@ void Recorder::open(const runtime::Queue& stream) {
   horizon_.store(submitted_ + 1, std::memory_order_release);
 }
 
-void Recorder::submit_open(When when) {
-  if (open_) {
-    std::unique_ptr<Batch> batch = std::move(open_);
-    if (host_reads_) {
-      // The host reads what is mapped without any further command.
-      VkMemoryBarrier to_host{};
-      to_host.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-      to_host.srcAccessMask = kWrites;
-      to_host.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-      api_.CmdPipelineBarrier(batch->commands(), kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                              &to_host, 0, nullptr, 0, nullptr);
-      host_reads_ = false;
-    }
-    batch->serial = ++submitted_;
-    submitter_->give(batch->commands(), batch->serial);
-    running_.push_back(std::move(batch));
-    ++counters_.submissions;
-    if (when == When::soon) submitter_->wake();
-    collect();
+void Recorder::submit_open() {
+  if (!open_) return;
+  std::unique_ptr<Batch> batch = std::move(open_);
+  const std::uint64_t serial = submitted_ + 1;
+  if (host_reads_) {
+    // The host reads what is mapped without any further command.
+    VkMemoryBarrier to_host{};
+    to_host.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    to_host.srcAccessMask = kWrites;
+    to_host.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    api_.CmdPipelineBarrier(batch->commands(), kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host,
+                            0, nullptr, 0, nullptr);
+    host_reads_ = false;
   }
-  if (when == When::now) submitter_->flush();
+  const char* operation = "vkEndCommandBuffer";
+  VkResult status = api_.EndCommandBuffer(batch->commands());
+  if (status == VK_SUCCESS) {
+    operation = "vkQueueSubmit";
+    status = progress_->submit(queue_, batch->commands(), serial);
+    ++counters_.submissions;
+  }
+  if (status != VK_SUCCESS) {
+    // Told by the next call that waits: the launches themselves have returned long ago (W77).
+    const Error error = failure(status, operation, Errc::launch_failed);
+    Error::Details details = error.details();
+    details.kernel = batch->kernels();
+    if (!details.kernel.empty()) details.message += "; the batch held " + details.kernel;
+    keep_failure(Error(std::move(details)));
+    idle_.push_back(std::move(batch));
+    // Its barriers went with it.
+    barrier_due_ = copied_ = true;
+    horizon_.store(submitted_, std::memory_order_release);
+    return;
+  }
+  batch->serial = submitted_ = serial;
+  running_.push_back(std::move(batch));
+  collect();
 }
 
 void Recorder::recycle() {
@@ -132,61 +134,30 @@ std::uint64_t Recorder::completed() {
   if (completed_ == submitted_) return completed_;
   std::uint64_t value = 0;
   // A lost device is reported by the next submission or wait.
-  if (progress_->completed(value) == VK_SUCCESS) completed_ = std::max(completed_.load(), value);
+  if (progress_->completed(value) == VK_SUCCESS) completed_ = value;
   return completed_;
 }
 
 void Recorder::wait_until(std::uint64_t serial) {
   serial = std::min(serial, submitted_);
   if (serial <= completed_) return;
-  submitter_->flush();
-  if (!give_up_dropped()) wait_for_device(serial);
-}
-
-/// False if the wait failed.
-bool Recorder::wait_for_device(std::uint64_t serial) {
-  if (serial <= completed_) return true;
   const VkResult status = progress_->wait(serial);
   if (status == VK_SUCCESS) {
     completed_ = std::max(completed_.load(), serial);
-    return true;
+    return;
   }
   Error::Details details = failure(status, progress_->waits_by(), Errc::launch_failed).details();
   details.may_have_started = true;
-  details.kernel = take_names(running_);
-  if (!details.kernel.empty()) details.message += "; pending were " + details.kernel;
+  std::string kernels;
+  for (const auto& batch : running_) {
+    const std::string names = batch->kernels();
+    if (names.empty()) continue;
+    kernels += (kernels.empty() ? "" : ", ") + names;
+    batch->forget_kernels();
+  }
+  details.kernel = kernels;
+  if (!kernels.empty()) details.message += "; pending were " + kernels;
   keep_failure(Error(std::move(details)));
-  return false;
-}
-
-/// False if no submission failed. Otherwise what came after it is given up, the open batch too: it
-/// may rely on barriers that are lost. Told by the next call that waits: the launches themselves
-/// have returned long ago (W77).
-bool Recorder::give_up_dropped() {
-  const auto failed = submitter_->failure();
-  if (!failed) return false;
-  if (open_) running_.push_back(std::move(open_));
-  const auto dropped = std::find_if(running_.begin(), running_.end(), [&](const auto& batch) {
-    return batch->serial == 0 || batch->serial >= failed->serial;
-  });
-  if (dropped != running_.end()) {
-    Error::Details details =
-        failure(failed->status, failed->operation, Errc::launch_failed).details();
-    details.kernel = take_names({dropped, running_.end()});
-    if (!details.kernel.empty()) details.message += "; the batch held " + details.kernel;
-    keep_failure(Error(std::move(details)));
-    std::move(dropped, running_.end(), std::back_inserter(idle_));
-    running_.erase(dropped, running_.end());
-  }
-  barrier_due_ = copied_ = true;
-  host_reads_ = false;
-  horizon_.store(submitted_, std::memory_order_release);
-  // No submission will reach the serials of what was given up, but the next one.
-  if (wait_for_device(failed->serial - 1)) {
-    completed_ = submitted_;
-    submitter_->go_on();
-  }
-  return true;
 }
 
 void Recorder::keep_failure(const Error& error) {
@@ -202,12 +173,12 @@ void Recorder::throw_failure() {
 
 void Recorder::submit() {
   const std::lock_guard lock(mutex_);
-  submit_open(When::now);
+  submit_open();
 }
 
 void Recorder::finish() {
   const std::lock_guard lock(mutex_);
-  submit_open(When::now);
+  submit_open();
   wait_until(submitted_);
   recycle();
   collect();
@@ -216,7 +187,7 @@ void Recorder::finish() {
 
 void Recorder::drain() noexcept {
   const std::lock_guard lock(mutex_);
-  submit_open(When::now);
+  submit_open();
   wait_until(submitted_);
   recycle();
   collect();
@@ -321,7 +292,12 @@ void Recorder::bind_arguments(const VulkanExecutable& executable,
           argument.buffer ? block_of(argument.buffer)->address() + argument.byte_offset : 0;
       std::memcpy(addresses + to.address, &address, sizeof(address));
     }
-    std::memcpy(values + to.value, &value, to.value_bytes);
+    // Of a size that the compiler knows.
+    if (to.value_bytes == sizeof(value)) {
+      std::memcpy(values + to.value, &value, sizeof(value));
+    } else {
+      std::memcpy(values + to.value, &value, sizeof(std::uint32_t));
+    }
   }
   push_changed(executable, push);
 }
@@ -336,9 +312,14 @@ void Recorder::push_changed(const VulkanExecutable& executable, const PushConsta
     first += kWord;
   }
   if (first >= bytes) return;
+  std::uint32_t last = bytes;
+  while (last <= pushed_bytes_ && last >= first + 2 * kWord &&
+         std::memcmp(push.data() + last - kWord, pushed_.data() + last - kWord, kWord) == 0) {
+    last -= kWord;
+  }
   api_.CmdPushConstants(open_->commands(), executable.pipeline_layout(),
-                        VK_SHADER_STAGE_COMPUTE_BIT, first, bytes - first, push.data() + first);
-  std::memcpy(pushed_.data() + first, push.data() + first, bytes - first);
+                        VK_SHADER_STAGE_COMPUTE_BIT, first, last - first, push.data() + first);
+  std::memcpy(pushed_.data() + first, push.data() + first, last - first);
   pushed_bytes_ = std::max(pushed_bytes_, bytes);
 }
 
@@ -369,8 +350,8 @@ void Recorder::launch(const runtime::Queue& stream, VulkanExecutable& executable
   open_->add(executable.name());
   ++counters_.dispatches;
   if (open_->dispatches() < batch_limit_) return;
-  if (batch_limit_ > 1) return submit_open(When::soon);
-  submit_open(When::now);
+  submit_open();
+  if (batch_limit_ > 1) return;
   wait_until(submitted_);  // W78
   throw_failure();
 }
@@ -395,7 +376,7 @@ void Recorder::write(const runtime::Queue& stream, Block& to, std::uint64_t offs
     open(stream);
     const Batch::Staged staged = open_->upload(bytes);
     if (staged.bytes == 0) {
-      submit_open(When::soon);
+      submit_open();
       continue;
     }
     std::memcpy(staged.data, from, staged.bytes);
@@ -413,7 +394,7 @@ void Recorder::read(const runtime::Queue& stream, std::byte* to, Block& from, st
   if (bytes == 0) return;
   const std::lock_guard lock(mutex_);
   if (from.mapped()) {
-    submit_open(When::now);
+    submit_open();
     wait_until(from.last_use);
     throw_failure();
     std::memcpy(to, from.mapped() + offset, bytes);
@@ -428,7 +409,7 @@ void Recorder::read(const runtime::Queue& stream, std::byte* to, Block& from, st
     order_copy({{&from, offset, offset + part, false}});
     copy_command(from.allocation->buffer, from.offset + offset, readback_.buffer, 0, part);
     host_reads_ = true;
-    submit_open(When::now);
+    submit_open();
     wait_until(submitted_);
     throw_failure();
     std::memcpy(to, readback_.mapped, part);
@@ -493,15 +474,14 @@ std::uint64_t Recorder::record(const runtime::Queue& stream, VkQueryPool query) 
 
 void Recorder::wait(std::uint64_t serial) {
   const std::lock_guard lock(mutex_);
-  if (serial > submitted_) submit_open(When::now);
+  if (serial > submitted_) submit_open();
   wait_until(serial);
   throw_failure();
 }
 
 bool Recorder::reached(std::uint64_t serial) {
   const std::lock_guard lock(mutex_);
-  if (serial > submitted_) submit_open(When::now);
-  give_up_dropped();
+  if (serial > submitted_) submit_open();
   return serial <= completed();
 }
 

@@ -16,7 +16,6 @@
 #include "backends/vulkan/vulkan_executable.hpp"
 #include "backends/vulkan/vulkan_hazards.hpp"
 #include "backends/vulkan/vulkan_progress.hpp"
-#include "backends/vulkan/vulkan_submitter.hpp"
 #include "runtime/backend.hpp"
 #include "salvo/error.hpp"
 
@@ -25,8 +24,8 @@ namespace salvo::backends::vulkan {
 /// What a device was made to do, for tests and benchmarks.
 struct Counters {
   std::uint64_t dispatches = 0;
-  std::uint64_t barriers = 0;     // between commands of the device
-  std::uint64_t submissions = 0;  // batches that were given to the queue
+  std::uint64_t barriers = 0;  // between commands of the device
+  std::uint64_t submissions = 0;
 };
 
 /// All work of a device goes through one Vulkan queue, in batches with serial numbers.
@@ -101,10 +100,9 @@ class Recorder {
     bool writes;
   };
   enum class Before : std::uint8_t { launch, copy };
-  enum class When : std::uint8_t { soon, now };
 
   void open(const runtime::Queue& stream);
-  void submit_open(When when);
+  void submit_open();
   void barrier(Before before);
   void order_copy(std::initializer_list<Access> accesses);
   void use(Block& block, std::uint64_t begin, std::uint64_t end, bool writes);
@@ -119,8 +117,6 @@ class Recorder {
 
   std::uint64_t completed();
   void wait_until(std::uint64_t serial);
-  bool wait_for_device(std::uint64_t serial);
-  bool give_up_dropped();
   void throw_failure();
   void keep_failure(const Error& error);
   void recycle();
@@ -133,7 +129,6 @@ class Recorder {
   const std::uint32_t batch_limit_;
   VkQueue queue_ = nullptr;
   std::unique_ptr<Progress> progress_;
-  std::optional<Submitter> submitter_;  // once the queue is known
 
   mutable std::mutex mutex_;
   std::unique_ptr<Batch> open_;

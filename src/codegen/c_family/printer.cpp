@@ -576,14 +576,11 @@ class Printer {
   /// `whole` where the step leads nearer to the limit, and one round where it leads away.
   std::string steps_nearer(const Node& node, const std::string& whole,
                            const std::string& one) const {
+    if (passes::constant_step(kernel_, node)) return whole;
     const Node& step = kernel_.node(node.operands[2]);
-    const bool is_signed = ir::is_signed(step.type);
-    if (step.op != Op::Constant) {
-      return fmt::format("{} {} 0 ? {} : {}", value(node.operands[2]),
-                         is_signed ? ">" : "!=", whole, one);
-    }
-    const std::uint64_t sign = std::uint64_t{1} << (8 * ir::size_of(step.type) - 1);
-    return step.literal == 0 || (is_signed && (step.literal & sign) != 0) ? one : whole;
+    if (step.op == Op::Constant) return one;
+    return fmt::format("{} {} 0 ? {} : {}", value(node.operands[2]),
+                       ir::is_signed(step.type) ? ">" : "!=", whole, one);
   }
 
   void body_of(ValueId id, const Node& node) {

@@ -470,14 +470,17 @@ class Emitter {
   Id rounds_left(const Node& node, const Counting& counting, Id start) {
     const Scalar type = counting.type;
     const Id one = m_.constant(type, 1);
-    const Id far = node.literal == 1 ? m_.emit(spv::OpISub, type, {start, counting.limit})
-                                     : m_.emit(spv::OpISub, type, {counting.limit, start});
+    const Id distance = node.literal == 1 ? m_.emit(spv::OpISub, type, {start, counting.limit})
+                                          : m_.emit(spv::OpISub, type, {counting.limit, start});
+    const auto rounds = [&](Id step) {
+      const Id steps =
+          m_.emit(spv::OpUDiv, type, {m_.emit(spv::OpISub, type, {distance, one}), step});
+      return m_.emit(spv::OpIAdd, type, {steps, one});
+    };
+    if (passes::constant_step(kernel_, node)) return rounds(counting.step);
     const Id nearer = m_.emit(ir::is_signed(type) ? spv::OpSGreaterThan : spv::OpUGreaterThan,
                               Scalar::Bool, {counting.step, m_.constant(type, 0)});
-    const Id steps = m_.emit(
-        spv::OpUDiv, type,
-        {m_.emit(spv::OpISub, type, {far, one}), m_.select(type, nearer, counting.step, one)});
-    return m_.select(type, nearer, m_.emit(spv::OpIAdd, type, {steps, one}), one);
+    return m_.select(type, nearer, rounds(m_.select(type, nearer, counting.step, one)), one);
   }
 
   void body_of(ValueId id, const Node& node) {
