@@ -20,7 +20,6 @@
 #include "backends/native/native_compiler.hpp"
 #include "backends/native/native_device.hpp"
 #include "backends/native/native_module.hpp"
-#include "codegen/llvm/emitter.hpp"
 #include "native_gallery.hpp"
 #include "window/kernel_record.hpp"
 

@@ -19,8 +19,9 @@ namespace {
 namespace vulkan = salvo::backends::vulkan;
 
 constexpr int kLaunches = 256;
-constexpr int kRounds = 40;
-constexpr int kUncounted = 3;
+constexpr int kVisits = 8;
+constexpr int kRounds = 5;  // of a visit
+constexpr int kPartRounds = 40;
 constexpr int kCount = 256;
 constexpr std::array kBatches{1, 8, 32, 64, 256};
 
@@ -129,18 +130,18 @@ class Subject {
 
   std::vector<salvo::Device> devices() const { return runtime_->by_backend("Vulkan"); }
 
-  /// Rounds of both kinds. The first find another subject's device in the GPU and the processor
-  /// slow after waits, and do not count.
+  /// Rounds of both kinds. Those of the first milliseconds find another subject's device in the
+  /// GPU and a processor that has slept, and do not count.
   template <class Kernel>
-  void visit(const Kernel& kernel, bool counts) {
-    for (int i = 0; i < kUncounted; ++i) {
-      for (const bool independent : {false, true}) round(kernel, independent);
-    }
+  void visit(const Kernel& kernel) {
     for (const bool independent : {false, true}) {
-      const Round took = round(kernel, independent);
-      if (!counts) continue;
-      host_[independent].push_back(took.host);
-      whole_[independent].push_back(took.whole);
+      const auto begun = Clock::now();
+      while (Clock::now() - begun < std::chrono::milliseconds(20)) round(kernel, independent);
+      for (int i = 0; i < kRounds; ++i) {
+        const Round took = round(kernel, independent);
+        host_[independent].push_back(took.host);
+        whole_[independent].push_back(took.whole);
+      }
     }
   }
 
@@ -176,12 +177,12 @@ class Subject {
 template <class Kernel>
 void print_parts(const Kernel& kernel, int batch, bool independent) {
   Subject subject(batch, true);
-  for (int round = 0; round < kRounds; ++round) subject.round(kernel, independent);
+  for (int round = 0; round < kPartRounds; ++round) subject.round(kernel, independent);
   std::array<std::vector<double>, parts> times;
   std::array<std::int64_t, parts> calls{};
   std::vector<double> rests;
   std::vector<double> wholes;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kPartRounds; ++round) {
     spent = {};
     const double whole = subject.round(kernel, independent).whole;
     double rest = whole;
@@ -197,7 +198,7 @@ void print_parts(const Kernel& kernel, int batch, bool independent) {
   std::string line = fmt::format("{:>6} {:>12}", batch, independent ? "independent" : "dependent");
   for (std::size_t part = 0; part < parts; ++part) {
     line += fmt::format(" {:>10.3f} ({:>5.2f})", median(times[part]),
-                        static_cast<double>(calls[part]) / (double{kLaunches} * kRounds));
+                        static_cast<double>(calls[part]) / (double{kLaunches} * kPartRounds));
   }
   fmt::print("{} {:>10.3f} {:>10.3f}\n", line, median(rests), median(wholes));
 }
@@ -223,14 +224,12 @@ int main() {
     fmt::print("no Vulkan device\n");
     return 1;
   }
-  // Rounds of all batch sizes take turns, so that a slow spell of the machine meets each of them.
-  for (int round = 0; round <= kRounds; ++round) {
-    for (const auto& subject : subjects) {
-      subject->visit(kernel, round > 0);  // compiled and uploaded in the first
-    }
+  // All batch sizes take turns, so that a slow spell of the machine meets each of them.
+  for (int visit = 0; visit < kVisits; ++visit) {
+    for (const auto& subject : subjects) subject->visit(kernel);
   }
   fmt::print("{}: us a launch, medians of {} rounds of {}, and how many times less than batch 1\n",
-             subjects.front()->devices().front().properties().name, kRounds, kLaunches);
+             subjects.front()->devices().front().properties().name, kVisits * kRounds, kLaunches);
   fmt::print("{:>6} {:>12} {:>18} {:>18} {:>18} {:>18}\n", "batch", "", "dependent host", "whole",
              "independent host", "whole");
   const Subject& single = *subjects.front();

@@ -163,7 +163,24 @@ enum class Op : std::uint8_t {
   // Code that the program brings (K11); `index` names one of the kernel's user calls.
   Intrinsic,  // up to four values; a value
   Native,     // up to four values, and spans; a statement that may read and write any vector
+
+  // Cooperative matrices (K12): statements that all threads of a warp run together, with operands
+  // that are the same in all of them. `index` names the matrix, which Store reads and the others
+  // set. Element (r, c) lies at offset + r * stride + c where `axis`, a MatrixLayout, is row_major,
+  // and at offset + c * stride + r where it is column_major.
+  MatrixFill,         // value of the compute type; rounded to the matrix's type
+  MatrixLoad,         // offset, stride [, slot]
+  MatrixStore,        // offset, stride [, slot]
+  MatrixMultiplyAdd,  // no operands; `matrices` names a, b and c: a * b + c
+  MatrixCopy,         // no operands; `matrices` names the source
 };
+
+/// Which operand of a multiply-add a cooperative matrix is: a (m x k), b (k x n), or the sum and
+/// the result (m x n).
+enum class MatrixUse : std::uint8_t { a, b, accumulator };
+
+/// What lies contiguously in memory: a matrix's rows, or its columns.
+enum class MatrixLayout : std::uint8_t { row_major, column_major };
 
 /// Which threads must reach an operation together.
 enum class Convergence : std::uint8_t {
@@ -197,5 +214,7 @@ bool is_signed(Scalar type) noexcept;   // signed integers only
 std::string_view name(Scalar type) noexcept;
 /// "add", "load", "atomic_add" ...
 std::string_view name(Op op) noexcept;
+/// "a", "b", "accumulator"
+std::string_view name(MatrixUse use) noexcept;
 
 }  // namespace salvo::ir

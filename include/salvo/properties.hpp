@@ -5,8 +5,21 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "salvo/ir.hpp"
 
 namespace salvo {
+
+/// A multiply-add of cooperative matrices: a is m x k, b is k x n, the accumulator m x n (K12).
+struct CooperativeMatrixShape {
+  std::uint32_t m = 0;
+  std::uint32_t n = 0;
+  std::uint32_t k = 0;
+  ir::Scalar inputs = ir::Scalar::F16;  // of a and b: F16 or BF16
+  ir::Scalar accumulator = ir::Scalar::F32;
+  friend bool operator==(const CooperativeMatrixShape&, const CooperativeMatrixShape&) = default;
+};
 
 /// Properties of one device of one backend. Sizes are bytes.
 struct DeviceProperties {
@@ -50,6 +63,8 @@ struct DeviceProperties {
   /// The device's compiler takes the options that keep it from relaxing floating point. Without
   /// them no kernel is merged into another (W55).
   bool exact_compiler_options = true;
+  /// The multiply-adds of cooperative matrices that kernels may use; empty: none.
+  std::vector<CooperativeMatrixShape> cooperative_matrices;
 };
 
 /// What small kernels measured of a device's arithmetic (W53). Counts are of cases in which one

@@ -7,6 +7,7 @@
 #include "salvo/atomic.hpp"
 #include "salvo/contraction.hpp"
 #include "salvo/control.hpp"
+#include "salvo/cooperative_matrix.hpp"
 #include "salvo/device.hpp"
 #include "salvo/dims.hpp"
 #include "salvo/error.hpp"

@@ -63,6 +63,7 @@ class Array {
     return Ref<T>(
         reserve(memory_, index.id, static_cast<std::uint32_t>(leaf_count<T>()), index.where));
   }
+  std::uint32_t memory() const { return memory_; }
 
  private:
   std::uint32_t memory_;

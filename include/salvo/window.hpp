@@ -61,6 +61,7 @@ enum class Reason : std::uint8_t {
   structure_of_arrays,  // launched on a SoaVector (W7)
   compiling,            // the fused kernel is being built on another thread
   inexact_compiler,     // the device's compiler cannot be kept from relaxing floating point (W55)
+  cooperative_matrix,   // matrix statements (K12)
 };
 std::string_view describe(Reason reason) noexcept;
 std::string_view name(Reason reason) noexcept;

@@ -43,7 +43,9 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
          .native = {.llvm = environment.native_llvm,
                     .bounds_checks = environment.native_checks,
                     .symbols = environment.native_symbols},
-         .level_zero = {.in_order = environment.level_zero_in_order}});
+         .level_zero = {.in_order = environment.level_zero_in_order},
+         .interpreter = {.workers = environment.interpreter_workers,
+                         .max_steps = environment.interpreter_steps}});
     std::move(built_in.begin(), built_in.end(), std::back_inserter(backends));
   }
   auto joined = std::make_shared<Joined>(std::move(environment), std::move(backends), cache_folder);

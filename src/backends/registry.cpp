@@ -25,7 +25,7 @@ std::vector<std::unique_ptr<runtime::Backend>> built_in(const Settings& settings
   all.push_back(vulkan::make_backend(settings.vulkan));
   all.push_back(webgpu::make_backend());
   all.push_back(native::make_backend(settings.native));
-  all.push_back(interpreter::make_backend());
+  all.push_back(interpreter::make_backend(settings.interpreter));
   return all;
 }
 

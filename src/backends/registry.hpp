@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/interpreter/options.hpp"
 #include "backends/level_zero/level_zero_backend.hpp"
 #include "backends/native/native_backend.hpp"
 #include "backends/vulkan/vulkan_backend.hpp"
@@ -17,6 +18,7 @@ struct Settings {
   vulkan::Settings vulkan;
   native::Settings native{};
   level_zero::Settings level_zero{};
+  interpreter::Options interpreter{};
 };
 
 /// Fresh, unopened backends. Nothing is loaded until one is opened.

@@ -393,6 +393,57 @@ void emit_native(const std::shared_ptr<ir::UserCode>& code,
   tracer().builder.append(user_node(Op::Native, code, arguments));
 }
 
+std::uint32_t make_matrix(ir::Scalar type, std::uint32_t rows, std::uint32_t columns,
+                          ir::MatrixUse use) {
+  ir::Builder& builder = tracer().builder;
+  return builder.matrix(fmt::format("matrix{}", builder.kernel().matrices.size()), type, rows,
+                        columns, use);
+}
+
+void emit_matrix_fill(std::uint32_t matrix, ValueId value, const std::source_location& where) {
+  tracer().at(where);
+  tracer().builder.matrix_fill(matrix, value);
+}
+
+void emit_matrix_access(Op op, std::uint32_t matrix, std::uint32_t memory, ValueId offset,
+                        ValueId stride, ir::MatrixLayout layout,
+                        const std::source_location& where) {
+  tracer().at(where);
+  tracer().builder.matrix_access(op, matrix, memory, offset, stride, layout);
+}
+
+void emit_matrix_multiply_add(std::uint32_t result, std::uint32_t a, std::uint32_t b,
+                              std::uint32_t c, const std::source_location& where) {
+  tracer().at(where);
+  tracer().builder.matrix_multiply_add(result, a, b, c);
+}
+
+void emit_matrix_copy(std::uint32_t to, std::uint32_t from) {
+  tracer().builder.matrix_copy(to, from);
+}
+
+void move_matrix(std::uint32_t to, std::uint32_t from) {
+  ir::Builder& builder = tracer().builder;
+  ir::Kernel& kernel = builder.kernel();
+  const std::vector<ValueId>& here = kernel.blocks[builder.current()].nodes;
+  const bool just_made = !here.empty() && here.back() + 1 == kernel.nodes.size() &&
+                         ir::is_matrix(kernel.nodes.back().op) &&
+                         kernel.nodes.back().op != Op::MatrixStore &&
+                         kernel.nodes.back().index == from && from + 1 == kernel.matrices.size();
+  // It is the newest matrix, and the statement that makes it is the only one that names it.
+  const auto names_it = [from](const ir::Node& node) {
+    return ir::is_matrix(node.op) &&
+           (node.index == from ||
+            std::find(node.matrices.begin(), node.matrices.end(), from) != node.matrices.end());
+  };
+  if (!just_made || std::any_of(kernel.nodes.begin(), kernel.nodes.end() - 1, names_it)) {
+    builder.matrix_copy(to, from);
+    return;
+  }
+  kernel.nodes.back().index = to;
+  kernel.matrices.pop_back();
+}
+
 std::uint32_t declare_span(const ElementInfo& element, bool read_only) {
   ir::Builder& builder = tracer().builder;
   return builder.span_parameter(fmt::format("arg{}", builder.kernel().parameters.size()),

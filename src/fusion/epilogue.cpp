@@ -53,6 +53,9 @@ class Judge {
     if (const auto words = consumer_refusal(pair_.consumer); !words.empty()) {
       return refuse(Reason::not_element_wise, words);
     }
+    if (producer_.has_cooperative_matrix) {
+      return refuse(Reason::cooperative_matrix, "");
+    }
     find_vector();
     if (pair_.refusal != Reason::none) return;
     check_consumer();

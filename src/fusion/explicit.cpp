@@ -52,7 +52,7 @@ MemoryId memory_of(const FusedPart& part) {
 }
 
 bool accesses(const Node& node) {
-  return node.op == Op::Load || node.op == Op::Store || ir::is_atomic(node.op);
+  return ir::reads_memory(node.op) || ir::writes_memory(node.op);
 }
 
 class Obstacles {
@@ -87,7 +87,8 @@ class Obstacles {
     forbid(kernel, "has an atomic operation", [](const Node& n) { return ir::is_atomic(n.op); });
     forbid(kernel, "has a barrier or fence",
            [](const Node& n) { return n.op == Op::Barrier || n.op == Op::Fence; });
-    forbid(kernel, "has a warp operation", [](const Node& n) { return ir::is_warp(n.op); });
+    forbid(kernel, "has a warp operation",
+           [](const Node& n) { return ir::is_warp(n.op) || ir::is_matrix(n.op); });
     if (std::ranges::any_of(kernel.memories,
                             [](const auto& m) { return m.space != ir::Space::Global; })) {
       return refuse(kernel, nullptr, "has a shared or local array");
@@ -126,9 +127,10 @@ class Obstacles {
   void check_consumer() {
     const ir::Kernel& kernel = consumer_.kernel;
     const MemoryId vector = memory_of(consumer_);
-    forbid(kernel, "stores to the intermediate", [&](const Node& n) {
-      return (n.op == Op::Store || ir::is_atomic(n.op)) && n.memory == vector;
-    });
+    forbid(kernel, "stores to the intermediate",
+           [&](const Node& n) { return ir::writes_memory(n.op) && n.memory == vector; });
+    forbid(kernel, "reads the intermediate into a cooperative matrix",
+           [&](const Node& n) { return n.op == Op::MatrixLoad && n.memory == vector; });
     forbid(kernel, "asks for the length of the intermediate",
            [&](const Node& n) { return n.op == Op::Length && n.memory == vector; });
     if (!find_node(kernel, [&](const Node& n) { return n.op == Op::Load && n.memory == vector; })) {
@@ -313,7 +315,7 @@ class Fuser {
 bool at_own_element(const ir::Kernel& kernel, MemoryId memory) {
   return !find_node(kernel, [&](const Node& n) {
     return accesses(n) && n.memory == memory &&
-           (ir::is_atomic(n.op) || !is_global_id(kernel, n.operands[0]));
+           (ir::is_atomic(n.op) || ir::is_matrix(n.op) || !is_global_id(kernel, n.operands[0]));
   });
 }
 

@@ -193,6 +193,7 @@ Reason horizontal_refusal(const ir::Kernel& kernel, const passes::Summary& summa
   if (summary.has_user_intrinsic) return Reason::user_intrinsic;
   if (summary.has_dynamic_shared) return Reason::shared_size;
   if (summary.reads_grid_dim_x) return Reason::reads_grid_dim;
+  if (summary.has_cooperative_matrix) return Reason::cooperative_matrix;
   // Until a backend pins its subgroup size, a warp operation's partners may differ (W32).
   if (summary.has_warp_operation) return Reason::warp_operation;
   return Reason::none;

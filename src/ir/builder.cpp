@@ -55,6 +55,12 @@ std::uint32_t Builder::variable(std::string name, Scalar type) {
   return static_cast<std::uint32_t>(kernel_.variables.size() - 1);
 }
 
+std::uint32_t Builder::matrix(std::string name, Scalar type, std::uint32_t rows,
+                              std::uint32_t columns, MatrixUse use) {
+  kernel_.matrices.push_back({std::move(name), type, rows, columns, use});
+  return static_cast<std::uint32_t>(kernel_.matrices.size() - 1);
+}
+
 BlockId Builder::open() {
   const auto id = static_cast<BlockId>(kernel_.blocks.size());
   kernel_.blocks.emplace_back();
@@ -177,6 +183,36 @@ ValueId Builder::if_(ValueId condition, BlockId then_block, BlockId else_block) 
 ValueId Builder::statement(Op op, std::uint8_t axis) {
   Node node = make(op, Scalar::I32);
   node.axis = axis;
+  return append(std::move(node));
+}
+
+ValueId Builder::matrix_fill(std::uint32_t matrix, ValueId value) {
+  Node node = make(Op::MatrixFill, Scalar::I32, {value});
+  node.index = matrix;
+  return append(std::move(node));
+}
+
+ValueId Builder::matrix_access(Op op, std::uint32_t matrix, MemoryId memory, ValueId offset,
+                               ValueId stride, MatrixLayout layout, ValueId slot) {
+  Node node = make(op, Scalar::I32, {offset, stride, slot});
+  node.index = matrix;
+  node.memory = memory;
+  node.axis = static_cast<std::uint8_t>(layout);
+  return append(std::move(node));
+}
+
+ValueId Builder::matrix_multiply_add(std::uint32_t result, std::uint32_t a, std::uint32_t b,
+                                     std::uint32_t c) {
+  Node node = make(Op::MatrixMultiplyAdd, Scalar::I32);
+  node.index = result;
+  node.matrices = {a, b, c};
+  return append(std::move(node));
+}
+
+ValueId Builder::matrix_copy(std::uint32_t to, std::uint32_t from) {
+  Node node = make(Op::MatrixCopy, Scalar::I32);
+  node.index = to;
+  node.matrices[0] = from;
   return append(std::move(node));
 }
 

@@ -29,6 +29,8 @@ class Builder {
   MemoryId shared_array(std::string name, Element element, std::uint32_t count);
   MemoryId local_array(std::string name, Element element, std::uint32_t count);
   std::uint32_t variable(std::string name, Scalar type);
+  std::uint32_t matrix(std::string name, Scalar type, std::uint32_t rows, std::uint32_t columns,
+                       MatrixUse use);
 
   // Blocks.
   BlockId open();                                          // a new block becomes current
@@ -62,6 +64,13 @@ class Builder {
   ValueId var_set(std::uint32_t variable, ValueId value);
   ValueId if_(ValueId condition, BlockId then_block, BlockId else_block);
   ValueId statement(Op op, std::uint8_t axis = 0);  // Break, Continue, Return, Barrier, Fence
+  ValueId matrix_fill(std::uint32_t matrix, ValueId value);
+  /// MatrixLoad or MatrixStore.
+  ValueId matrix_access(Op op, std::uint32_t matrix, MemoryId memory, ValueId offset,
+                        ValueId stride, MatrixLayout layout, ValueId slot = kNoValue);
+  ValueId matrix_multiply_add(std::uint32_t result, std::uint32_t a, std::uint32_t b,
+                              std::uint32_t c);
+  ValueId matrix_copy(std::uint32_t to, std::uint32_t from);
 
  private:
   Kernel kernel_;

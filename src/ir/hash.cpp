@@ -84,6 +84,14 @@ void add(Sequence& to, const Node& node) {
   for (std::int64_t value : node.cases) to.number(value);
 }
 
+void add(Sequence& to, const Matrix& matrix) {
+  to.text(matrix.name);
+  to.number(matrix.type);
+  to.number(matrix.rows);
+  to.number(matrix.columns);
+  to.number(matrix.use);
+}
+
 void add(Sequence& to, const Block& block) {
   to.count(block.nodes.size());
   for (ValueId node : block.nodes) to.number(node);
@@ -125,6 +133,12 @@ Digest hash(const Kernel& kernel) {
   sequence.number(kernel.body);
   sequence.number(kernel.no_fuse);
   if (!kernel.user_calls.empty()) add_all(sequence, kernel.user_calls);
+  if (!kernel.matrices.empty()) {
+    add_all(sequence, kernel.matrices);
+    for (const Node& node : kernel.nodes) {
+      for (std::uint32_t matrix : node.matrices) sequence.number(matrix);
+    }
+  }
   return hash_bytes(sequence.bytes().data(), sequence.bytes().size());
 }
 

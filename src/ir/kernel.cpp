@@ -134,8 +134,13 @@ constexpr std::string_view kOps[] = {
     "warp_max",
     "intrinsic",
     "native",
+    "matrix_fill",
+    "matrix_load",
+    "matrix_store",
+    "matrix_multiply_add",
+    "matrix_copy",
 };
-static_assert(std::size(kOps) == static_cast<std::size_t>(Op::Native) + 1);
+static_assert(std::size(kOps) == static_cast<std::size_t>(Op::MatrixCopy) + 1);
 
 bool between(Op op, Op first, Op last) noexcept {
   return op >= first && op <= last;
@@ -154,6 +159,10 @@ std::string_view name(Scalar type) noexcept {
 }
 std::string_view name(Op op) noexcept {
   return kOps[static_cast<std::size_t>(op)];
+}
+
+std::string_view name(MatrixUse use) noexcept {
+  return use == MatrixUse::a ? "a" : use == MatrixUse::b ? "b" : "accumulator";
 }
 
 bool is_float(Scalar type) noexcept {
@@ -197,17 +206,32 @@ bool is_control(Op op) noexcept {
 }
 bool is_statement(Op op) noexcept {
   return op == Op::Store || op == Op::VarSet || is_control(op) || op == Op::Barrier ||
-         op == Op::Fence || op == Op::Native;
+         op == Op::Fence || op == Op::Native || is_matrix(op);
 }
 bool is_user_code(Op op) noexcept {
   return op == Op::Intrinsic || op == Op::Native;
+}
+
+bool is_matrix(Op op) noexcept {
+  return between(op, Op::MatrixFill, Op::MatrixCopy);
+}
+bool reads_memory(Op op) noexcept {
+  return op == Op::Load || op == Op::MatrixLoad || is_atomic(op);
+}
+bool writes_memory(Op op) noexcept {
+  return op == Op::Store || op == Op::MatrixStore || is_atomic(op);
+}
+
+std::uint32_t line_alignment(const Matrix& matrix, MatrixLayout layout) noexcept {
+  const std::uint32_t line = layout == MatrixLayout::row_major ? matrix.columns : matrix.rows;
+  return std::min(32U, line * static_cast<std::uint32_t>(size_of(matrix.type)));
 }
 
 int operands_without_slot(Op op) noexcept {
   if (op == Op::Param || op == Op::Length) return 0;
   if (op == Op::Load) return 1;
   if (op == Op::AtomicCompareExchange) return 3;
-  if (op == Op::Store || is_atomic(op)) return 2;
+  if (op == Op::Store || op == Op::MatrixLoad || op == Op::MatrixStore || is_atomic(op)) return 2;
   return -1;
 }
 

@@ -75,6 +75,22 @@ struct Variable {
   Scalar type = Scalar::I32;  // a compute type
 };
 
+/// A cooperative matrix: a variable that the threads of a warp hold together, in a way that each
+/// target chooses (K12).
+struct Matrix {
+  std::string name;
+  Scalar type = Scalar::F32;  // F16, BF16 or F32
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+  MatrixUse use = MatrixUse::accumulator;
+
+  std::uint32_t elements() const noexcept { return rows * columns; }
+};
+
+/// Bytes that the start of each line of a matrix, a row in row-major order, is aligned to in
+/// memory: those of the line, at most 32.
+std::uint32_t line_alignment(const Matrix& matrix, MatrixLayout layout) noexcept;
+
 struct Location {
   std::string file;
   std::uint32_t line = 0;
@@ -91,17 +107,20 @@ struct UserCall {
 struct Node {
   Op op = Op::Constant;
   Scalar type = Scalar::I32;  // of the result; I32 and unused for statements
-  std::uint8_t axis = 0;      // positions: 0 x, 1 y, 2 z; Fence: scope
+  std::uint8_t axis = 0;      // positions: 0 x, 1 y, 2 z; Fence: scope; matrices: MatrixLayout
   std::uint8_t operand_count = 0;
   std::array<ValueId, 4> operands{kNoValue, kNoValue, kNoValue, kNoValue};
-  std::uint32_t index = kNone;  // Param: parameter; VarGet/VarSet: variable; user code: call
-  MemoryId memory = kNone;      // Load, Store, atomics, Length
-  std::uint32_t field = 0;      // leaf of the element
-  std::uint64_t literal = 0;    // Constant: bits; For: direction; loops: see unroll
-  std::uint32_t unroll = 0;     // loops: 0 no wish, 1 do not unroll, n unroll n times; kIndependent
+  // Param: parameter; VarGet/VarSet: variable; user code: call; matrix statements: matrix
+  std::uint32_t index = kNone;
+  MemoryId memory = kNone;    // Load, Store, atomics, Length, MatrixLoad, MatrixStore
+  std::uint32_t field = 0;    // leaf of the element
+  std::uint64_t literal = 0;  // Constant: bits; For: direction; loops: see unroll
+  std::uint32_t unroll = 0;   // loops: 0 no wish, 1 do not unroll, n unroll n times; kIndependent
   LocationId location = kNone;
   std::vector<BlockId> blocks;      // control nodes
   std::vector<std::int64_t> cases;  // Switch
+  // MatrixMultiplyAdd: a, b and c; MatrixCopy: the source
+  std::array<std::uint32_t, 3> matrices{kNone, kNone, kNone};
 
   std::span<const ValueId> inputs() const noexcept { return {operands.data(), operand_count}; }
   std::span<ValueId> inputs() noexcept { return {operands.data(), operand_count}; }
@@ -124,6 +143,7 @@ struct Kernel {
   std::vector<Block> blocks;
   std::vector<Location> locations;
   std::vector<UserCall> user_calls;
+  std::vector<Matrix> matrices;
   BlockId body = kNone;
   bool no_fuse = false;  // asked for by the author (W30)
 
@@ -151,5 +171,9 @@ bool is_control(Op op) noexcept;  // If, For, While, Switch, Break, Continue, Re
 bool is_comparison(Op op) noexcept;
 bool is_math(Op op) noexcept;       // Sqrt .. IsInf
 bool is_user_code(Op op) noexcept;  // Intrinsic, Native
+bool is_matrix(Op op) noexcept;     // MatrixFill .. MatrixCopy
+/// Whether it reads elements of `memory`, or writes them: an atomic does both.
+bool reads_memory(Op op) noexcept;   // Load, MatrixLoad, atomics
+bool writes_memory(Op op) noexcept;  // Store, MatrixStore, atomics
 
 }  // namespace salvo::ir

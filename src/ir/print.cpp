@@ -13,6 +13,7 @@ namespace salvo::ir {
 namespace {
 
 constexpr std::string_view kAxes[] = {"x", "y", "z"};
+constexpr std::string_view kLayouts[] = {"row_major", "column_major"};
 
 template <typename Float>
 std::string float_text(Float value, std::uint64_t bits) {
@@ -67,6 +68,7 @@ class Printer {
   std::string memory(MemoryId id) const { return unique_name(kernel_.memories, id); }
   std::string variable(std::uint32_t id) const { return unique_name(kernel_.variables, id); }
   std::string parameter(std::uint32_t id) const { return unique_name(kernel_.parameters, id); }
+  std::string matrix(std::uint32_t id) const { return unique_name(kernel_.matrices, id); }
 
   void header() {
     for (std::size_t i = 0; i < kernel_.memories.size(); ++i) record(i);
@@ -91,6 +93,10 @@ class Printer {
     }
     for (std::uint32_t i = 0; i < kernel_.variables.size(); ++i) {
       put("  var {}: {}\n", variable(i), name(kernel_.variables[i].type));
+    }
+    for (std::uint32_t i = 0; i < kernel_.matrices.size(); ++i) {
+      const Matrix& m = kernel_.matrices[i];
+      put("  matrix {}: {} {}x{} {}\n", matrix(i), name(m.type), m.rows, m.columns, name(m.use));
     }
   }
 
@@ -169,6 +175,19 @@ class Printer {
       case Op::Intrinsic:
       case Op::Native:
         return user_code(node);
+      case Op::MatrixFill:
+        put(" {},", matrix(node.index));
+        break;
+      case Op::MatrixLoad:
+      case Op::MatrixStore:
+        return matrix_access(node);
+      case Op::MatrixMultiplyAdd:
+        put(" {}, {}, {}, {}", matrix(node.index), matrix(node.matrices[0]),
+            matrix(node.matrices[1]), matrix(node.matrices[2]));
+        return;
+      case Op::MatrixCopy:
+        put(" {}, {}", matrix(node.index), matrix(node.matrices[0]));
+        return;
       case Op::For:
         put("{}", node.literal == 0 ? "" : " down");
         break;
@@ -201,6 +220,14 @@ class Printer {
       }
     }
     operands(node, 1, plain);
+  }
+
+  // "matrix_load m, x{slot}[offset] row_major stride".
+  void matrix_access(const Node& node) {
+    put(" {}, {}", matrix(node.index), memory(node.memory));
+    slot(node, static_cast<std::size_t>(operands_without_slot(node.op)));
+    put("[{}] {} {}", operand(node, 0), node.axis < 2 ? kLayouts[node.axis] : "?",
+        operand(node, 1));
   }
 
   void user_code(const Node& node) {

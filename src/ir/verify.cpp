@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/matrices.hpp"
 #include "ir/signature.hpp"
 
 namespace salvo::ir {
@@ -55,6 +56,12 @@ class Verifier {
     }
     for (BlockId id = 0; id < kernel_.blocks.size(); ++id) {
       if (!owned_[id]) problem("block {} belongs to no node", id);
+    }
+    ValueId conflict = kNoValue;
+    if (problems_.empty()) matrix_layouts(kernel_, &conflict);
+    if (conflict != kNoValue) {
+      problem(conflict, "of '{}', which is loaded in the other layout too",
+              kernel_.matrices[kernel_.nodes[conflict].index].name);
     }
     return std::move(problems_);
   }
@@ -113,6 +120,15 @@ class Verifier {
     }
     for (const Variable& v : kernel_.variables) {
       if (!is_compute(v.type)) problem("variable '{}' is {}", v.name, name(v.type));
+    }
+    for (const Matrix& m : kernel_.matrices) {
+      const bool half = m.type == Scalar::F16;
+      const bool input = half || m.type == Scalar::BF16;
+      const bool accumulator = half || m.type == Scalar::F32;
+      if (m.use == MatrixUse::accumulator ? !accumulator : !input) {
+        problem("matrix '{}', of use {}, is {}", m.name, name(m.use), name(m.type));
+      }
+      if (m.rows == 0 || m.columns == 0) problem("matrix '{}' is empty", m.name);
     }
   }
 
@@ -309,6 +325,21 @@ class Verifier {
       case Op::Intrinsic:
       case Op::Native:
         return user_code(node);
+      case Op::MatrixFill:
+        if (!count(node, 1) || !matrix(node.index)) return;
+        return expect(node, 0, compute_type(kernel_.matrices[node.index].type));
+      case Op::MatrixLoad:
+      case Op::MatrixStore:
+        return matrix_access(node);
+      case Op::MatrixMultiplyAdd:
+        return multiply_add(node);
+      case Op::MatrixCopy:
+        if (!count(node, 0) || !matrix(node.index) || !matrix(node.matrices[0])) return;
+        if (!alike(kernel_.matrices[node.index], kernel_.matrices[node.matrices[0]])) {
+          problem(current_, "of '{}', which is another type of matrix",
+                  kernel_.matrices[node.matrices[0]].name);
+        }
+        return;
       case Op::Ballot:
         if (!count(node, 1)) return;
         expect(node, 0, Scalar::Bool);
@@ -399,6 +430,64 @@ class Verifier {
   void writable(const Node& node) {
     const Memory& m = kernel_.memories[node.memory];
     if (m.read_only) problem(current_, "writes '{}', which is read-only", m.name);
+  }
+
+  bool matrix(std::uint32_t id) {
+    if (id < kernel_.matrices.size()) return true;
+    problem(current_, "names matrix {} of {}", id, kernel_.matrices.size());
+    return false;
+  }
+
+  static bool alike(const Matrix& a, const Matrix& b) {
+    return a.type == b.type && a.rows == b.rows && a.columns == b.columns && a.use == b.use;
+  }
+
+  void matrix_access(const Node& node) {
+    if (!matrix(node.index) || !access(node)) return;
+    expect_integer(node, 1);
+    if (node.op == Op::MatrixStore) {
+      writable(node);
+      const Matrix& stored = kernel_.matrices[node.index];
+      if (stored.use != MatrixUse::accumulator) {
+        problem(current_, "of '{}', which is no accumulator", stored.name);
+      }
+    }
+    if (node.axis > 1) problem(current_, "has unknown layout {}", node.axis);
+    const Memory& m = kernel_.memories[node.memory];
+    if (m.space == Space::Local) problem(current_, "on local array '{}'", m.name);
+    if (m.space == Space::Shared && m.count == 0) {
+      problem(current_, "on dynamic shared array '{}', whose alignment is not known", m.name);
+    }
+    const Scalar type = kernel_.matrices[node.index].type;
+    if (!m.element.is_scalar() || m.element.fields[0].type != type) {
+      problem(current_, "moves {} and '{}' holds {}", name(type), m.name, m.element.name);
+    }
+  }
+
+  void multiply_add(const Node& node) {
+    if (!count(node, 0) || !matrix(node.index)) return;
+    for (std::uint32_t id : node.matrices) {
+      if (!matrix(id)) return;
+    }
+    const Matrix& a = kernel_.matrices[node.matrices[0]];
+    const Matrix& b = kernel_.matrices[node.matrices[1]];
+    const Matrix& c = kernel_.matrices[node.matrices[2]];
+    if (a.use != MatrixUse::a || b.use != MatrixUse::b || c.use != MatrixUse::accumulator) {
+      problem(current_, "takes matrices of use {}, {} and {} instead of a, b and accumulator",
+              name(a.use), name(b.use), name(c.use));
+    }
+    if (!alike(kernel_.matrices[node.index], c)) {
+      problem(current_, "adds to '{}' and its result is another type of matrix", c.name);
+    }
+    if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows) {
+      problem(current_, "of {}x{} by {}x{} does not give {}x{}", a.rows, a.columns, b.rows,
+              b.columns, c.rows, c.columns);
+    }
+    if (a.type != b.type) {
+      problem(current_, "multiplies {} by {}", name(a.type), name(b.type));
+    } else if (a.type == Scalar::BF16 && c.type != Scalar::F32) {
+      problem(current_, "of bf16 adds to {} instead of f32", name(c.type));
+    }
   }
 
   void atomic(const Node& node) {

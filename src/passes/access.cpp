@@ -35,8 +35,8 @@ void add_access(Summary& to, const ir::Kernel& kernel, const ir::Node& node) {
   const ir::Memory& memory = kernel.memories[node.memory];
   if (memory.space != Space::Global) return;
   ParameterAccess& access = to.parameters[memory.parameter];
-  access.reads |= atomic || node.op == Op::Load;
-  access.writes |= atomic || node.op == Op::Store;
+  access.reads |= ir::reads_memory(node.op);
+  access.writes |= ir::writes_memory(node.op);
   access.atomics |= atomic;
 }
 
@@ -52,13 +52,12 @@ void add_user_code(Summary& to, const ir::Kernel& kernel, const ir::Node& node) 
 void add_node(Summary& to, const ir::Kernel& kernel, const ir::Node& node) {
   // A target without 64-bit integers has 32-bit lengths: asking for one needs nothing.
   if (!is_statement(node.op) && node.op != Op::Length) needs_type(to, node.type);
-  if (node.op == Op::Load || node.op == Op::Store || is_atomic(node.op)) {
-    add_access(to, kernel, node);
-  }
+  if (ir::reads_memory(node.op) || ir::writes_memory(node.op)) add_access(to, kernel, node);
   if (ir::is_user_code(node.op)) add_user_code(to, kernel, node);
   to.has_barrier |= node.op == Op::Barrier;
   to.has_fence |= node.op == Op::Fence;
-  to.has_warp_operation |= is_warp(node.op);
+  to.has_warp_operation |= is_warp(node.op) || is_matrix(node.op);
+  to.has_cooperative_matrix |= is_matrix(node.op);
   to.has_loop |= node.op == Op::For || node.op == Op::While;
   to.has_return |= node.op == Op::Return;
   to.reads_grid_dim_x |= node.op == Op::GridDim && node.axis == 0;

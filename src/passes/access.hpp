@@ -21,7 +21,8 @@ struct ParameterAccess {
 struct Summary {
   std::vector<ParameterAccess> parameters;  // by position in Kernel::parameters; scalars: none
   bool has_barrier = false;
-  bool has_warp_operation = false;
+  bool has_warp_operation = false;  // or a matrix statement, which is one
+  bool has_cooperative_matrix = false;
   bool has_atomic = false;
   bool has_fence = false;
   bool has_shared = false;

@@ -24,6 +24,7 @@ Cloner::Cloner(const ir::Kernel& from, ir::Builder& to)
     : parameters(from.parameters.size(), kNone),
       memories(from.memories.size(), kNone),
       variables(from.variables.size(), kNone),
+      matrices(from.matrices.size(), kNone),
       from_(from),
       to_(to),
       values_(from.nodes.size(), kNoValue),
@@ -70,6 +71,12 @@ ir::ValueId Cloner::node(ir::ValueId id) {
   if (copy.op == Op::Param) copy.index = mapped(parameters, copy.index);
   if (copy.op == Op::VarGet || copy.op == Op::VarSet) copy.index = variable(copy.index);
   if (ir::is_user_code(copy.op)) copy.index = user_call(copy.index);
+  if (ir::is_matrix(copy.op)) {
+    copy.index = matrix(copy.index);
+    for (std::uint32_t& id : copy.matrices) {
+      if (id != kNone) id = matrix(id);
+    }
+  }
 
   // The node goes before its blocks, so that a ForIndex in them finds its For.
   const ir::ValueId made = values_[id] = to_.append(std::move(copy));
@@ -92,6 +99,14 @@ std::uint32_t Cloner::variable(std::uint32_t id) {
   return variables[id];
 }
 
+std::uint32_t Cloner::matrix(std::uint32_t id) {
+  if (matrices[id] == kNone) {
+    const ir::Matrix& one = from_.matrices[id];
+    matrices[id] = to_.matrix(one.name, one.type, one.rows, one.columns, one.use);
+  }
+  return matrices[id];
+}
+
 std::uint32_t Cloner::user_call(std::uint32_t id) {
   if (user_calls_[id] == kNone) {
     ir::UserCall call = from_.user_calls[id];
@@ -111,11 +126,13 @@ ir::Kernel copy(const ir::Kernel& kernel, const Cloner::Replace& replace) {
   to.parameters = kernel.parameters;
   to.memories = kernel.memories;
   to.variables = kernel.variables;
+  to.matrices = kernel.matrices;
   to.no_fuse = kernel.no_fuse;
   Cloner cloner(kernel, builder);
   std::iota(cloner.parameters.begin(), cloner.parameters.end(), 0U);
   std::iota(cloner.memories.begin(), cloner.memories.end(), 0U);
   std::iota(cloner.variables.begin(), cloner.variables.end(), 0U);
+  std::iota(cloner.matrices.begin(), cloner.matrices.end(), 0U);
   cloner.replace = replace;
   cloner.block(kernel.body);
   return builder.finish();

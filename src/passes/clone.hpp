@@ -24,6 +24,7 @@ class Cloner {
   std::vector<std::uint32_t> parameters;  // from's index -> to's; filled with kNone
   std::vector<ir::MemoryId> memories;
   std::vector<std::uint32_t> variables;  // filled with new variables on first use if kNone
+  std::vector<std::uint32_t> matrices;   // the same
   Replace replace;
   /// Slot that every access to a span parameter gets (a value of the builder's kernel); kNoValue
   /// leaves them without one.
@@ -40,6 +41,7 @@ class Cloner {
   void locate(ir::LocationId location);
   std::uint32_t variable(std::uint32_t id);
   std::uint32_t user_call(std::uint32_t id);
+  std::uint32_t matrix(std::uint32_t id);
 
   const ir::Kernel& from_;
   ir::Builder& to_;

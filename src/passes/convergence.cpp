@@ -109,6 +109,7 @@ class Analysis {
     levels_[id] = ir::is_statement(node.op) ? here.level : value(node, here);
     if (node.op == Op::Barrier && here.level > Level::Block) report(id, here.cause);
     if (ir::is_warp(node.op) && here.level > Level::Warp) report(id, here.cause);
+    if (ir::is_matrix(node.op)) matrix(id, node, here);
     if (ir::is_user_code(node.op) && here.level > together(node)) report(id, here.cause);
     switch (node.op) {
       case Op::VarSet:
@@ -126,6 +127,19 @@ class Analysis {
         return jump(node.op, {here.level, id});
       default:
         return;
+    }
+  }
+
+  // The warp has one matrix between its threads: they come together, with equal operands.
+  void matrix(ValueId id, const ir::Node& node, Control here) {
+    if (here.level > Level::Warp) report(id, here.cause);
+    for (ValueId operand : node.inputs()) {
+      if (levels_[operand] <= Level::Warp) continue;
+      divergences_.push_back(
+          {id, fmt::format("{} at {} takes a value that differs between the threads of a warp ({} "
+                           "at {})",
+                           ir::name(node.op), place(id), ir::name(kernel_.node(operand).op),
+                           place(operand))});
     }
   }
 
@@ -152,11 +166,13 @@ class Analysis {
       case Op::ThreadIdx:
       case Op::GlobalIdx:
       case Op::LaneId:
-      case Op::Shuffle:
       case Op::ShuffleUp:
       case Op::ShuffleDown:
       case Op::ShuffleXor:
         return Level::Thread;
+      // One lane's value for all of them, if they name the same lane.
+      case Op::Shuffle:
+        return std::max({Level::Warp, here.level, levels_[node.operands[1]]});
       case Op::Any:
       case Op::All:
       case Op::Ballot:

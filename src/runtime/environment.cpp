@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "runtime/backend_names.hpp"
 #include "salvo/error.hpp"
@@ -118,6 +119,12 @@ Environment::Environment(const EnvironmentLookup& lookup) {
   native_symbols = flag(
       add("SALVO_NATIVE_SYMBOLS", "0, 1", "Native tells gdb and perf about kernels, line by line"),
       false);
+  interpreter_steps = number(add("SALVO_INTERPRETER_STEPS", "1 to 4294967295",
+                                 "most operations of a block on Interpreter (default no limit)"),
+                             std::numeric_limits<std::uint32_t>::max(), interpreter_steps);
+  interpreter_workers = number(add("SALVO_INTERPRETER_WORKERS", "1 to 1024",
+                                   "threads that run Interpreter's blocks (default 1)"),
+                               1024, interpreter_workers);
 
   const auto disable = [&](std::string name, std::string effect) {
     const auto variable = add(std::move(name), "0, 1", std::move(effect));

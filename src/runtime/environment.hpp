@@ -38,6 +38,8 @@ class Environment {
   std::uint32_t native_llvm = 0;  // version; 0: the newest there is
   bool native_checks = false;
   bool native_symbols = false;
+  std::uint32_t interpreter_steps = 0;    // of a block; 0: no limit
+  std::uint32_t interpreter_workers = 1;  // threads that run blocks
   bool level_zero_in_order = false;
   bool scratch_drain = true;
 

@@ -12,13 +12,13 @@ namespace salvo::runtime {
 
 std::string LaunchedNames::text() const {
   std::vector<std::pair<std::string_view, unsigned>> counts;
-  for (const KernelName& name : names_) {
+  for (const Row& row : names_) {
     const auto found = std::find_if(counts.begin(), counts.end(),
-                                    [&](const auto& one) { return one.first == *name; });
+                                    [&](const auto& one) { return one.first == *row.kernel; });
     if (found == counts.end()) {
-      counts.emplace_back(*name, 1);
+      counts.emplace_back(*row.kernel, row.times);
     } else {
-      ++found->second;
+      found->second += row.times;
     }
   }
   std::string text;

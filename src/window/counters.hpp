@@ -12,7 +12,7 @@ namespace salvo::window {
 
 /// Relaxed atomics: each count is exact, a set of counts is a snapshot only when nothing runs.
 struct Counters {
-  static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::inexact_compiler) + 1;
+  static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::cooperative_matrix) + 1;
   std::atomic<std::uint64_t> submitted{0}, issued{0}, failed{0}, fused_groups{0},
       epilogue_merges{0}, fallbacks{0}, replays{0}, repeated{0}, cache_hits{0}, cache_misses{0};
   std::array<std::atomic<std::uint64_t>, kReasons> refusals{};

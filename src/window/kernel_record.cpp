@@ -9,6 +9,7 @@
 
 #include "fusion/horizontal.hpp"
 #include "passes/contract.hpp"
+#include "passes/cooperative.hpp"
 #include "passes/split_records.hpp"
 #include "runtime/names.hpp"
 #include "salvo/error.hpp"
@@ -58,6 +59,10 @@ std::vector<std::string> missing(const KernelRecord& record, const runtime::Devi
   need(needs.needs_atomics_f32, device.atomics_f32, "f32 atomic add");
   need(needs.needs_atomics_f64, device.atomics_f64, "f64 atomic add");
   need(needs.has_warp_operation, device.warp_operations, "warp operations");
+  for (std::string& matrices :
+       passes::missing_matrices(record.kernel, device.cooperative_matrices)) {
+    lacks.push_back(std::move(matrices));
+  }
   need(needs.has_dynamic_shared, device.dynamic_shared, "dynamic shared memory");
   if (record.kernel.shared_bytes() > device.shared_bytes_per_block) {
     lacks.push_back(fmt::format("{} bytes of shared memory (it has {})",

@@ -12,7 +12,7 @@ struct Words {
   std::string_view text;
 };
 
-constexpr std::array<Words, 36> kReasons{{
+constexpr std::array<Words, 37> kReasons{{
     {"none", "applied"},
     {"window_off", "the window is off"},
     {"backend_off", "the window is off for this backend"},
@@ -49,8 +49,9 @@ constexpr std::array<Words, 36> kReasons{{
     {"structure_of_arrays", "it was launched on a structure of arrays"},
     {"compiling", "the fused kernel is still being built; its members were issued one by one"},
     {"inexact_compiler", "the device's compiler cannot be kept from relaxing floating point"},
+    {"cooperative_matrix", "it uses cooperative matrices"},
 }};
-static_assert(kReasons.size() == static_cast<std::size_t>(Reason::inexact_compiler) + 1);
+static_assert(kReasons.size() == static_cast<std::size_t>(Reason::cooperative_matrix) + 1);
 
 }  // namespace
 

@@ -34,6 +34,18 @@ bool leaves_block_open(const Dims& dims) noexcept {
   return dims.is_range() && dims.automatic_block() && dims.range() > 0;
 }
 
+/// The threads of a warp hold a cooperative matrix together: none may be missing, and Vulkan asks
+/// that a row of the block's threads be made of whole warps (K12).
+void check_whole_warps(const runtime::DeviceState& device, const std::string& kernel,
+                       const runtime::LaunchShape& shape, const Dims& dims) {
+  const std::uint32_t warp = device.properties().warp_size;
+  if (shape.block[0] % warp == 0) return;
+  refuse(
+      kernel, dims,
+      fmt::format("block x is {}; cooperative matrices take a multiple of the {} threads of a warp",
+                  shape.block[0], warp));
+}
+
 /// Whether a launch may bind these to two spans that a fused kernel needs apart (W49).
 bool are_apart(const fusion::ApartSpans& pair, const Dims& dims, const detail::CallArgument& read,
                const detail::CallArgument& written, std::uint64_t read_bytes,
@@ -216,6 +228,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                   arguments,
                   stream};
   if (is_empty(call.shape)) return;  // W35
+  if (kernel->summary.has_cooperative_matrix) check_whole_warps(device, name, call.shape, dims);
   if (device.launches().has_losses()) check_losses(device, *kernel, arguments, dims);
 
   const Reason refused = kernel->never_held != Reason::none

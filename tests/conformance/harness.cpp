@@ -13,6 +13,7 @@
 #include "ir/print.hpp"
 #include "ir/verify.hpp"
 #include "passes/access.hpp"
+#include "passes/cooperative.hpp"
 
 namespace salvo::conformance {
 namespace {
@@ -231,7 +232,8 @@ std::string lacking(const DeviceProperties& device, const ir::Kernel& kernel) {
   if (needs.needs_atomics_f32 && !device.atomics_f32) return "atomics on f32";
   if (needs.needs_atomics_f64 && !device.atomics_f64) return "atomics on f64";
   if (needs.has_warp_operation && !device.warp_operations) return "warp operations";
-  return {};
+  const auto matrices = passes::missing_matrices(kernel, device.cooperative_matrices);
+  return matrices.empty() ? std::string() : matrices.front();
 }
 
 void check_case(const Subject& subject, const Case& what) {

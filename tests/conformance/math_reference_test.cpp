@@ -131,7 +131,9 @@ class MathReference : public OnType {
                       const ValueId y = two ? k.op(op, {x[0], x[1]}) : k.op(op, {x[0]});
                       return std::vector<Output>{{"y", y}};
                     });
-    if (!lacking(driver().properties(), what.kernel).empty()) GTEST_SKIP();
+    if (const std::string lacks = lacking(driver().properties(), what.kernel); !lacks.empty()) {
+      GTEST_SKIP() << "the device lacks " << lacks;
+    }
     const std::vector<Bytes> results = run(driver(), what);
     const Bytes& got = results.back();
     ASSERT_EQ(got.size(), first.size() * sizeof(T));

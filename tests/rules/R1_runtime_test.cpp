@@ -233,7 +233,7 @@ TEST(R12Environment, R12_ABadValueIsAnErrorThatListsTheGoodOnes) {
       {"SALVO_EXPLAIN", "0, 1, json"},      {"SALVO_DISK_CACHE", "0, 1"},
       {"SALVO_CACHE_SIZE", "1 to 1048576"}, {"SALVO_VULKAN_BATCH", "1 to 4096"},
       {"SALVO_DISABLE_OPENCL", "0, 1"},     {"SALVO_DISABLE_GPU", "0, 1"},
-      {"SALVO_BACKGROUND_COMPILE", "0, 1"},
+      {"SALVO_BACKGROUND_COMPILE", "0, 1"}, {"SALVO_INTERPRETER_WORKERS", "1 to 1024"},
   };
   for (const auto& [name, good] : bad) {
     const Error error = caught([&, variable = name] {
@@ -285,6 +285,25 @@ TEST(R11Interpreter, R11_ItFindsFaultsInKernels) {
     EXPECT_NE(fault.error.message().find(fault.words), std::string::npos) << fault.error.what();
     EXPECT_TRUE(fault.error.kernel_location().known()) << fault.error.what();
   }
+}
+
+TEST(R11Interpreter, R11_TheEnvironmentLimitsTheStepsOfABlockAndSetsTheWorkers) {
+  const auto with = [](std::map<std::string, std::string> variables) {
+    RuntimeOptions options;
+    options.environment = lookup(std::move(variables));
+    return Runtime(std::move(options));
+  };
+  const auto endless = kernel("endless", [](Span<float> v) {
+    while_([] { return Bool(true); }, [&] { v[0] = v[0] + 1.0f; });
+  });
+  Vector<float> v(4);
+  Runtime limited = with({{"SALVO_INTERPRETER_STEPS", "1000"}});
+  const Error error = caught([&] { limited.get("Interpreter:0").launch(endless, grid(1), v); });
+  EXPECT_EQ(error.code(), Errc::check_failed);
+  EXPECT_EQ(error.message(), "more than 1000 steps in block (0,0,0)");
+
+  Runtime several = with({{"SALVO_INTERPRETER_WORKERS", "3"}});
+  EXPECT_EQ(several.get("Interpreter:0").properties().compute_units, 3U);
 }
 
 }  // namespace

@@ -54,6 +54,18 @@ TEST_F(R6Transfers, R6_CopyToDeviceWritesItsElementsAndKeepsTheOthers) {
   EXPECT_EQ(values(x)[12], 13.0f);
 }
 
+TEST_F(R6Transfers, R6_ToHostReadsBackOnceAndOnlyWhatIsNewerOnTheDevice) {
+  to_host(x);
+  EXPECT_EQ(moved(Driver::read), 0U) << "the host's copy is current";
+  device.launch(increment, over(kCount), x, kCount);
+  EXPECT_EQ(fake.control->count(Driver::launch), 0U) << "held";
+  to_host(x);
+  EXPECT_EQ(fake.control->count(Driver::launch), 1U);
+  EXPECT_EQ(moved(Driver::read), kCount * sizeof(float));
+  EXPECT_EQ(values(x)[99], 100.0f);
+  EXPECT_EQ(moved(Driver::read), 0U) << "it was brought up to date";
+}
+
 TEST_F(R6Transfers, R6_CopyToDeviceOfAWholeVectorUploadsNothingElse) {
   copy_to_device(device, x, 0, std::vector<float>(kCount, 4.0f));
   EXPECT_EQ(moved(Driver::write), kCount * sizeof(float));

@@ -78,6 +78,16 @@ TEST_F(W73Disk, W73_TheSecondProcessLoadsInsteadOfBuilding) {
   EXPECT_EQ(run(), (Run{0, 2, {.hits = 2}, bits}));
 }
 
+TEST_F(W73Disk, W73_ClearingRemovesWhatIsKeptAndTheNextProcessBuilds) {
+  const Run first = run();
+  EXPECT_EQ(entries().size(), 2U);
+  FakeRuntime(
+      FakeOptions{}, [](const char*) { return nullptr; }, folder.string())
+      .runtime.clear_disk_cache();
+  EXPECT_EQ(entries().size(), 0U);
+  EXPECT_EQ(run(), first);
+}
+
 TEST_F(W73Disk, W73_FusedKernelsAreKeptToo) {
   const std::vector<float> bits = expected();
   EXPECT_EQ(run({}, true), (Run{1, 0, {.misses = 1, .stored = 1}, bits}));

@@ -1,5 +1,6 @@
 // R14 and interoperation on NVIDIA hardware: several GPUs, other libraries' memory and streams.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -127,6 +128,43 @@ TEST_P(CudaDevices, ABlockWithTooFewRegistersForTheKernelRunsAllTheSame) {
   const auto expected = small.read();
   const auto got = large.read();
   EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size_bytes()), 0);
+}
+
+TEST_P(CudaDevices, W79_ASequenceIsReplayedWhereverItsViewsBegin) {
+  // Each launch reads what the one before wrote, and no merge is possible: ten of them in a row are
+  // one graph when they come again. Views that begin at a multiple of 16 bytes have another kernel
+  // function than those that do not.
+  const auto turn = kernel("turn", [](Span<const float> x, Span<float> y) {
+    auto i = global_thread_id();
+    for (int k = 0; k < 4; ++k) y[i * 4 + k] = x[i * 4 + (3 - k)] + 1.0f;
+  });
+  constexpr int kThreads = 256;
+  constexpr std::size_t kElements = 4 * kThreads;
+  Vector<float> x(kElements + 4), y(kElements + 4);
+  std::vector<float> expected(kElements + 4);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    expected[i] = static_cast<float>(i);
+    x[i] = expected[i];
+  }
+  window::reset_stats();
+  for (const std::size_t first : {0, 0, 0, 1, 0, 1, 2, 3, 4, 0}) {
+    for (int launch = 0; launch < 10; ++launch) {
+      const auto& from = launch % 2 == 0 ? x : y;
+      const auto& to = launch % 2 == 0 ? y : x;
+      devices_.front().launch(turn, over(kThreads), from.view(first, kElements),
+                              to.view(first, kElements));
+    }
+    for (int launch = 0; launch < 10; ++launch) {
+      for (std::size_t i = first; i < first + kElements; i += 4) {
+        std::swap(expected[i], expected[i + 3]);
+        std::swap(expected[i + 1], expected[i + 2]);
+        for (std::size_t k = i; k < i + 4; ++k) expected[k] += 1.0f;
+      }
+    }
+    const auto got = x.read();
+    ASSERT_TRUE(std::ranges::equal(got, expected)) << "from element " << first;
+  }
+  EXPECT_EQ(window::stats().issued, 100U);
 }
 
 /// Memory and a stream as another CUDA library makes them: in the primary context.

@@ -417,6 +417,35 @@ TEST(VulkanLimits, W48_AMergeThatWouldPass128BytesIsNotMade) {
   EXPECT_EQ(at_128.last, 183.0f);
 }
 
+TEST_F(VulkanRules, W57_ALengthOfMoreThan32BitsIsRefusedAndLeavesNothing) {
+  open(32);
+  if (!driver_) return;
+  const Buffer x = buffer();
+  zero(x);
+  const std::uint64_t dispatches = backends::vulkan::counters_of(*driver_).dispatches;
+  const runtime::Argument arguments[] = {{.buffer = x, .length = std::uint64_t{1} << 31}};
+  try {
+    driver_->launch(driver_->queue(), *first_, {{1, 1, 1}, {kCount, 1, 1}, 0}, arguments);
+    FAIL() << "launched";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::unsupported);
+    EXPECT_THAT(error.message(), testing::HasSubstr("2147483648 elements"));
+  }
+  EXPECT_EQ(backends::vulkan::counters_of(*driver_).dispatches, dispatches);
+  EXPECT_THAT(read(x), testing::Each(0));
+}
+
+TEST_F(VulkanRules, W31_WithoutAddressesADeviceSaysHowManySpansItBinds) {
+  open(32);
+  if (!driver_) return;
+  EXPECT_EQ(driver_->properties().argument_slots, 0u) << "addresses have no such limit";
+  TearDown();
+  open(32, kNoAddresses);
+  const std::uint32_t slots = driver_->properties().argument_slots;
+  EXPECT_GE(slots, 4u) << "Vulkan promises four";
+  EXPECT_LE(slots, 1024u);
+}
+
 TEST(VulkanLimits, W37_TheDevicesLargerLimitServesOnRequest) {
   const Merged merged = run_wide_pair(true);
   if (merged.issued == 0) GTEST_SKIP() << "no Vulkan device";

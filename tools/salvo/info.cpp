@@ -56,6 +56,19 @@ std::string probe_text(const FloatProbe& probe) {
       probe.narrowing_survives ? "rounds narrow stores" : "does not round narrow stores");
 }
 
+std::string text_of(const CooperativeMatrixShape& shape) {
+  return fmt::format("{}x{}x{} of {} with {}", shape.m, shape.n, shape.k, ir::name(shape.inputs),
+                     ir::name(shape.accumulator));
+}
+
+std::vector<std::string> matrices_of(const DeviceProperties& properties) {
+  std::vector<std::string> all;
+  for (const CooperativeMatrixShape& shape : properties.cooperative_matrices) {
+    all.push_back(text_of(shape));
+  }
+  return all;
+}
+
 nlohmann::json json_of(const Device& device) {
   const DeviceProperties& p = device.properties();
   nlohmann::json features = nlohmann::json::object();
@@ -79,6 +92,7 @@ nlohmann::json json_of(const Device& device) {
           {"warp_size", p.warp_size},
           {"store_unit_bytes", p.store_unit_bytes},
           {"features", features},
+          {"cooperative_matrices", matrices_of(p)},
           {"float_probe", json_of(device.float_probe())}};
 }
 
@@ -110,6 +124,9 @@ void print_devices(const std::vector<Device>& devices) {
       if (device.properties().*feature.present) present.emplace_back(feature.name);
     }
     fmt::print("{} has {}\n", device.id(), fmt::join(present, ", "));
+    if (const auto matrices = matrices_of(device.properties()); !matrices.empty()) {
+      fmt::print("{} has cooperative matrices {}\n", device.id(), fmt::join(matrices, ", "));
+    }
     fmt::print("{} driver {}\n", device.id(), device.properties().driver_version);
     fmt::print("{} {}\n", device.id(), probe_text(device.float_probe()));
   }

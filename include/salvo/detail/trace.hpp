@@ -78,6 +78,19 @@ ValueId emit_intrinsic(const std::shared_ptr<ir::UserCode>& code, ir::Scalar res
 void emit_native(const std::shared_ptr<ir::UserCode>& code,
                  const std::vector<UserArgument>& arguments, const std::source_location& where);
 
+/// Cooperative matrices, by their numbers.
+inline constexpr std::uint32_t kNoMatrix = ~std::uint32_t{0};
+std::uint32_t make_matrix(ir::Scalar type, std::uint32_t rows, std::uint32_t columns,
+                          ir::MatrixUse use);
+void emit_matrix_fill(std::uint32_t matrix, ValueId value, const std::source_location& where);
+void emit_matrix_access(ir::Op op, std::uint32_t matrix, std::uint32_t memory, ValueId offset,
+                        ValueId stride, ir::MatrixLayout layout, const std::source_location& where);
+void emit_matrix_multiply_add(std::uint32_t result, std::uint32_t a, std::uint32_t b,
+                              std::uint32_t c, const std::source_location& where);
+void emit_matrix_copy(std::uint32_t to, std::uint32_t from);
+/// Copies `from`, which nothing names afterwards; what was just computed goes to `to` at once.
+void move_matrix(std::uint32_t to, std::uint32_t from);
+
 /// Parameters, declared in order before the body is traced.
 std::uint32_t declare_span(const ElementInfo& element, bool read_only);  // memory id
 std::vector<ValueId> declare_value(const ElementInfo& element);          // one per leaf

@@ -3,7 +3,6 @@
 #include "backends/cuda/cuda_backend.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,10 +44,9 @@ class PtxDevice final : public FamilyDevice {
   Image compile(const runtime::Program& program) const override {
     return assemble(program.code, program.name);
   }
-  std::optional<runtime::Program> bounded(runtime::Program program,
-                                          std::uint32_t threads) const override {
+  bool bound(runtime::Program& program, std::uint32_t threads) const override {
     program.code = codegen::ptx::with_launch_bound(program.code, threads);
-    return program;
+    return true;
   }
   std::string_view language() const noexcept override { return "PTX"; }
 };
@@ -92,12 +90,11 @@ class CDevice final : public FamilyDevice {
     const auto* first = reinterpret_cast<const std::byte*>(result.data());
     return Image(first, first + result.size());
   }
-  std::optional<runtime::Program> bounded(runtime::Program program,
-                                          std::uint32_t threads) const override {
+  bool bound(runtime::Program& program, std::uint32_t threads) const override {
     // Every chip that is supported has as many for a block.
     constexpr std::uint32_t kRegisters = 65'536;
     program.options.push_back(fmt::format("--maxrregcount={}", kRegisters / threads));
-    return program;
+    return true;
   }
   std::string_view language() const noexcept override { return "CUDA C"; }
 
@@ -105,6 +102,11 @@ class CDevice final : public FamilyDevice {
   static DeviceFacts with_limits(DeviceFacts facts, const Nvrtc& nvrtc) {
     if (nvrtc.version() < 12010)
       facts.properties.parameter_bytes = cuda_family::kSmallParameterBytes;
+    if (nvrtc.arch_for(facts.capability) < 80) {
+      std::erase_if(facts.properties.cooperative_matrices, [](const CooperativeMatrixShape& shape) {
+        return shape.inputs == ir::Scalar::BF16;
+      });
+    }
     return facts;
   }
 

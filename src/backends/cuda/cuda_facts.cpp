@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,18 @@ std::string release() {
   std::string version;
   std::getline(file, version);
   return version;
+}
+
+/// Those of the wmma instructions. bfloat16 came with compute capability 8.0, and its assembler's
+/// language is asked for from CUDA 12.1 on.
+std::vector<CooperativeMatrixShape> cuda_matrices(int capability, int driver_version) {
+  using ir::Scalar;
+  std::vector<CooperativeMatrixShape> all{{16, 16, 16, Scalar::F16, Scalar::F32},
+                                          {16, 16, 16, Scalar::F16, Scalar::F16}};
+  if (capability >= 80 && driver_version >= 12010) {
+    all.push_back({16, 16, 16, Scalar::BF16, Scalar::F32});
+  }
+  return all;
 }
 
 }  // namespace
@@ -83,6 +96,7 @@ DeviceFacts read_facts(const Api& api, int index) {
   facts.pools = api.PoolCreate && api.PoolDestroy && api.PoolSet && api.PoolShare && api.PoolTrim &&
                 api.PoolAlloc && api.PoolFree && value_or(DeviceAttribute::memory_pools, 0) != 0;
 
+  is.cooperative_matrices = cuda_matrices(facts.capability, facts.driver_version);
   // From compute capability 7.0 on, every device has all of these.
   cuda_family::set_common_features(is);
   return facts;

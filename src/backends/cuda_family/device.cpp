@@ -140,9 +140,11 @@ std::unique_ptr<runtime::Executable> FamilyDevice::build(const ir::Kernel& kerne
   auto executable = load(kernel, program,
                          cached.empty() ? compile(program) : Image(cached.begin(), cached.end()));
   if (executable->max_threads_per_block() < facts_.properties.max_threads_per_block) {
-    executable->make_for_large_blocks = [this, kernel, program] {
-      const auto other = bounded(program, facts_.properties.max_threads_per_block);
-      return other ? load(kernel, *other, compile(*other)) : nullptr;
+    executable->make_for_large_blocks = [this, kernel,
+                                         program]() -> std::unique_ptr<FamilyExecutable> {
+      runtime::Program bounded = program;
+      if (!bound(bounded, facts_.properties.max_threads_per_block)) return nullptr;
+      return load(kernel, bounded, compile(bounded));
     };
   }
   return executable;
@@ -154,8 +156,8 @@ std::unique_ptr<FamilyExecutable> FamilyDevice::load(const ir::Kernel& kernel,
   const Current current(reporter_, context_.get());
   auto executable = std::make_unique<FamilyExecutable>(reporter_, context_.get(), std::move(image));
   executable->find(program.entry, program.unaligned_entry, facts_);
-  executable->parameters.emplace(kernel, program.alignments);
-  executable->block.resize(executable->parameters->bytes());
+  const ParameterBlock& block = executable->parameters.emplace(kernel, program.alignments);
+  executable->block.resize(block.bytes());
   return executable;
 }
 

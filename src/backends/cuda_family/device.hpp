@@ -188,11 +188,10 @@ class FamilyDevice : public runtime::DeviceDriver {
 
   /// Machine code for `program`. Throws Errc::compile_failed.
   virtual Image compile(const runtime::Program& program) const = 0;
-  /// The program for blocks of so many threads, whatever that costs it; none where the compiler
-  /// does not let itself be told.
-  virtual std::optional<runtime::Program> bounded(runtime::Program /*program*/,
-                                                  std::uint32_t /*threads*/) const {
-    return std::nullopt;
+  /// Changes a program so that blocks of so many threads are possible, whatever that costs it.
+  /// False where the compiler does not let itself be told.
+  virtual bool bound(runtime::Program& /*program*/, std::uint32_t /*threads*/) const {
+    return false;
   }
   /// What `compile` compiles, as `build_source` calls it.
   virtual std::string_view language() const noexcept = 0;

@@ -81,6 +81,10 @@ void Code::lay_out() {
     }
     layouts_.push_back(layout);
   }
+  for (const ir::Matrix& matrix : kernel_.matrices) {
+    first_elements_.push_back(matrix_elements_);
+    matrix_elements_ += matrix.elements();
+  }
   for (ArrayLayout& layout : layouts_) {
     if (layout.dynamic) layout.offset = shared_bytes_;
   }
@@ -125,8 +129,8 @@ void Code::note_use(const ir::Node& node) {
   if (node.memory == ir::kNone || node.op == ir::Op::Length) return;
   const ir::Field& field = kernel_.field_of(node);
   uses_[node.memory] |= MemoryUse{
-      .reads = node.op == ir::Op::Load,
-      .writes = node.op == ir::Op::Store,
+      .reads = ir::reads_memory(node.op) && !ir::is_atomic(node.op),
+      .writes = ir::writes_memory(node.op) && !ir::is_atomic(node.op),
       .atomics = ir::is_atomic(node.op),
       .alignment =
           kernel_.memories[node.memory].element.size | field.offset | ir::size_of(field.type),

@@ -67,6 +67,9 @@ class Code {
   std::uint64_t shared_bytes() const noexcept { return shared_bytes_; }
   std::uint64_t local_bytes_per_thread() const noexcept { return local_bytes_; }
   const MemoryUse& use(ir::MemoryId memory) const { return uses_[memory]; }
+  /// Where a matrix begins among those of a warp, and how many elements these have together.
+  std::uint32_t first_element(std::uint32_t matrix) const { return first_elements_[matrix]; }
+  std::uint32_t matrix_elements() const noexcept { return matrix_elements_; }
   /// What runs for user code: as it was defined when this was made.
   const ir::HostBody& host_body(std::uint32_t user_call) const { return host_bodies_[user_call]; }
   /// A fence of device scope lets blocks order their accesses by a protocol of their own, which
@@ -94,6 +97,8 @@ class Code {
   std::uint64_t shared_bytes_ = 0;
   std::uint64_t local_bytes_ = 0;
   std::vector<MemoryUse> uses_;
+  std::vector<std::uint32_t> first_elements_;
+  std::uint32_t matrix_elements_ = 0;
   std::vector<ir::HostBody> host_bodies_;
   bool has_device_fence_ = false;
 };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -36,6 +37,20 @@ std::uint64_t host_memory_bytes() {
              : 0;
 }
 
+/// All that a device supported here is known to have.
+std::vector<CooperativeMatrixShape> cooperative_matrices() {
+  using ir::Scalar;
+  std::vector<CooperativeMatrixShape> all;
+  constexpr std::array<std::array<std::uint32_t, 3>, 5> kShapes{
+      {{16, 16, 16}, {16, 8, 16}, {16, 8, 8}, {8, 8, 16}, {8, 8, 8}}};
+  for (const auto& [m, n, k] : kShapes) {
+    all.push_back({m, n, k, Scalar::F16, Scalar::F32});
+    all.push_back({m, n, k, Scalar::F16, Scalar::F16});
+    all.push_back({m, n, k, Scalar::BF16, Scalar::F32});
+  }
+  return all;
+}
+
 DeviceProperties make_properties(const Options& options) {
   DeviceProperties properties;
   properties.name = "Interpreter";
@@ -61,6 +76,7 @@ DeviceProperties make_properties(const Options& options) {
   properties.warp_operations = true;
   properties.fast_fma = true;
   properties.exact_arithmetic = true;
+  properties.cooperative_matrices = cooperative_matrices();
   return properties;
 }
 
@@ -192,8 +208,8 @@ std::vector<std::unique_ptr<runtime::DeviceDriver>> InterpreterBackend::open() {
   return devices;
 }
 
-std::unique_ptr<runtime::Backend> make_backend() {
-  return std::make_unique<InterpreterBackend>();
+std::unique_ptr<runtime::Backend> make_backend(const Options& options) {
+  return std::make_unique<InterpreterBackend>(options);
 }
 
 }  // namespace salvo::backends::interpreter

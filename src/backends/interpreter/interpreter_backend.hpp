@@ -34,6 +34,6 @@ class InterpreterBackend final : public runtime::Backend {
   std::optional<runtime::Unavailable> unavailable_;  // never: the host is always there
 };
 
-std::unique_ptr<runtime::Backend> make_backend();
+std::unique_ptr<runtime::Backend> make_backend(const Options& options = {});
 
 }  // namespace salvo::backends::interpreter

@@ -42,6 +42,7 @@ Machine::Machine(const LaunchState& launch, std::uint32_t worker)
   variables_.resize(variable_slots);
   variable_set_.resize(variable_slots);
   prepare_arrays();
+  prepare_matrices();
   who_.moment = launch.launch_from - 1;
   who_.launch_from = launch.launch_from;
   who_.worker = worker;
@@ -59,6 +60,7 @@ void Machine::run_block(std::uint64_t linear) {
   anyone_left_ = false;
   std::fill(states_.begin(), states_.end(), State::Running);
   std::fill(variable_set_.begin(), variable_set_.end(), std::uint8_t{0});
+  std::fill(matrix_set_.begin(), matrix_set_.end(), std::uint8_t{0});
   std::fill(shared_written_.begin(), shared_written_.end(), std::uint8_t{0});
   std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
   for (const Instruction& leaf : launch_.code.block_leaves()) fill_leaf(leaf);
@@ -127,6 +129,8 @@ void Machine::execute(const Instruction& instruction, Active& active, std::uint3
     default:
       if (ir::is_warp(instruction.op)) {
         warp_operation(instruction, active);
+      } else if (ir::is_matrix(instruction.op)) {
+        matrix_statement(instruction, active);
       } else {
         access_memory(instruction, lanes_of(active));
       }

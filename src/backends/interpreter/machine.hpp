@@ -96,6 +96,8 @@ class Machine {
   void access_memory(const Instruction& instruction, Lanes lanes);
   template <class Word>
   void access_words(const Instruction& instruction, Lanes lanes);
+  /// Elements of a matrix at the indexes in the spare row, one for each lane (machine_memory.cpp).
+  void access_elements(const Instruction& instruction, Lanes lanes, std::span<float> elements);
   template <class Word, AccessKind kKind, class Body>
   void each_access(const Instruction& instruction, Lanes lanes, Body&& body);
   std::uint64_t update(const Instruction& instruction, std::uint64_t old, std::uint32_t lane) const;
@@ -108,6 +110,19 @@ class Machine {
   void run_warp(const Instruction& instruction, std::uint32_t first, std::uint32_t size);
   void shuffle(const Instruction& instruction, std::uint32_t first, std::uint32_t size);
   void reduce(const Instruction& instruction, std::uint32_t first, std::uint32_t size);
+
+  // Cooperative matrices (machine_matrix.cpp).
+  void prepare_matrices();
+  std::span<float> matrix(std::uint32_t id, std::uint32_t warp);
+  /// Faults if nothing has set it.
+  std::span<const float> set_matrix(const Instruction& instruction, std::uint32_t id,
+                                    std::uint32_t warp);
+  void matrix_statement(const Instruction& instruction, const Active& active);
+  void run_matrix(const Instruction& instruction, std::uint32_t first);
+  void multiply_add(const Instruction& instruction, std::uint32_t warp);
+  void access_matrix(const Instruction& instruction, std::uint32_t first);
+  void check_alignment(const Instruction& instruction, std::uint32_t first, std::uint64_t offset,
+                       std::uint64_t stride);
 
   // Faults (machine_faults.cpp).
   [[noreturn]] void fault(const Instruction& instruction, std::string message) const;
@@ -155,6 +170,9 @@ class Machine {
 
   std::vector<std::uint64_t> variables_;
   std::vector<std::uint8_t> variable_set_;
+
+  std::vector<float> matrices_;  // by warp
+  std::vector<std::uint8_t> matrix_set_;
 
   std::vector<std::byte> shared_;
   std::vector<std::uint8_t> shared_written_;

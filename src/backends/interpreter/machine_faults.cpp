@@ -10,8 +10,8 @@ namespace salvo::backends::interpreter {
 namespace {
 
 std::string_view access_word(ir::Op op) {
-  if (op == ir::Op::Load) return "read";
-  if (op == ir::Op::Store) return "write";
+  if (op == ir::Op::Load || op == ir::Op::MatrixLoad) return "read";
+  if (op == ir::Op::Store || op == ir::Op::MatrixStore) return "write";
   return ir::name(op);
 }
 

@@ -1,10 +1,12 @@
 // Loads, stores and atomics, each checked before it happens.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
 #include "backends/interpreter/arithmetic.hpp"
+#include "backends/interpreter/convert.hpp"
 #include "backends/interpreter/machine.hpp"
 
 namespace salvo::backends::interpreter {
@@ -134,6 +136,38 @@ void Machine::access_words(const Instruction& instruction, Lanes lanes) {
           std::memcpy(at, &word, sizeof word);
           out[lane] = old;
         });
+  }
+}
+
+void Machine::access_elements(const Instruction& instruction, Lanes lanes,
+                              std::span<float> elements) {
+  const bool loads = instruction.op == ir::Op::MatrixLoad;
+  const std::uint32_t first = lanes.index[0];
+  const auto load = [&](auto word, auto widen) {
+    using Word = decltype(word);
+    each_access<Word, AccessKind::Read>(instruction, lanes,
+                                        [&](std::uint32_t lane, const std::byte* from) {
+                                          elements[lane - first] = widen(read_word<Word>(from));
+                                        });
+  };
+  const auto store = [&](auto word, auto narrow) {
+    using Word = decltype(word);
+    each_access<Word, AccessKind::Write>(instruction, lanes,
+                                         [&](std::uint32_t lane, std::byte* to) {
+                                           const Word bits = narrow(elements[lane - first]);
+                                           std::memcpy(to, &bits, sizeof bits);
+                                         });
+  };
+  switch (launch_.code.kernel().matrices[node_of(instruction).index].type) {
+    case ir::Scalar::F16:
+      return loads ? load(std::uint16_t{}, from_f16) : store(std::uint16_t{}, to_f16);
+    case ir::Scalar::BF16:
+      return loads ? load(std::uint16_t{}, from_bf16) : store(std::uint16_t{}, to_bf16);
+    default:
+      return loads
+                 ? load(std::uint32_t{}, [](std::uint32_t bits) { return from_slot<float>(bits); })
+                 : store(std::uint32_t{},
+                         [](float value) { return std::bit_cast<std::uint32_t>(value); });
   }
 }
 

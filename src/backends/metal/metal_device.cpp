@@ -13,6 +13,7 @@
 #include "codegen/c_family/float_options.hpp"
 #include "codegen/c_family/metal_dialect.hpp"
 #include "passes/access.hpp"
+#include "passes/cooperative.hpp"
 
 namespace salvo::backends::metal {
 namespace {
@@ -110,6 +111,8 @@ void MetalDevice::require_features(const ir::Kernel& kernel) const {
   };
   require(needs.has_warp_operation, facts_.properties.warp_operations,
           "warp operations (a GPU of family Apple6 or Mac2)");
+  const auto matrices = passes::missing_matrices(kernel, facts_.properties.cooperative_matrices);
+  require(!matrices.empty(), false, matrices.empty() ? "" : matrices.front());
   require(needs.has_fence, facts_.fences, "fences (Metal 3.2, macOS 15)");
   const std::uint32_t slots = parameter_cost(kernel).slots;
   require(true, slots <= facts_.properties.argument_slots,

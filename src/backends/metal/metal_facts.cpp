@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,9 +15,12 @@ namespace {
 
 // Of MTLGPUFamily.
 constexpr Int kApple6 = 1006;
+constexpr Int kApple7 = 1007;
 constexpr Int kMac2 = 2002;
 
 constexpr std::uint32_t kBufferArguments = 31;
+constexpr std::uint32_t kMetal2_3 = 2 << 16 | 3;
+constexpr std::uint32_t kMetal3_1 = 3 << 16 | 1;
 constexpr std::uint32_t kMetal3_2 = 3 << 16 | 2;
 
 /// Metal tells no number of cores. That of the smallest GPU in a Mac with Apple's processor.
@@ -33,6 +37,20 @@ constexpr const char* kByteCopy =
     "    uint i [[thread_position_in_grid]]) {\n"
     "  if (i < count) to[i] = from[i];\n"
     "}\n";
+
+/// Those that the code generator puts together from simdgroup matrices of 8x8.
+std::vector<CooperativeMatrixShape> matrices_of(std::uint32_t language_version) {
+  using ir::Scalar;
+  std::vector<CooperativeMatrixShape> all;
+  if (language_version < kMetal2_3) return all;
+  for (const std::uint32_t side : {16U, 8U}) {
+    all.push_back({side, side, side, Scalar::F16, Scalar::F32});
+    all.push_back({side, side, side, Scalar::F16, Scalar::F16});
+    if (language_version < kMetal3_1) continue;
+    all.push_back({side, side, side, Scalar::BF16, Scalar::F32});
+  }
+  return all;
+}
 
 std::string system_of(const Api& api) {
   return api.text(api.system_version(api.process_info(api.objc_getClass("NSProcessInfo"))));
@@ -76,6 +94,7 @@ DeviceFacts read_facts(const Api& api, Id device) {
   is.atomics_f32 = true;  // by compare-exchange on 32 bits
   is.warp_operations =
       api.supports_family(device, kApple6) != 0 || api.supports_family(device, kMac2) != 0;
+  if (api.supports_family(device, kApple7) != 0) is.cooperative_matrices = matrices_of(version);
   is.fast_fma = true;
   is.exact_divide_sqrt = true;
   is.denormals_f32 = false;  // the language lets a device flush them

@@ -35,7 +35,6 @@ class Scheduler {
               0,
               0,
               0,
-              0,
               &work,
               [](const void* what, unsigned worker, std::uint64_t first, std::uint64_t last) {
                 (*static_cast<const Work*>(what))(worker, first, last);
@@ -48,8 +47,7 @@ class Scheduler {
     std::uint64_t count;
     std::uint64_t step;
     std::uint64_t next;  // the first item that nobody has taken
-    unsigned begun;      // workers
-    unsigned ended;
+    unsigned workers;    // that have begun
     const void* work;
     void (*invoke)(const void* work, unsigned worker, std::uint64_t first, std::uint64_t last);
   };

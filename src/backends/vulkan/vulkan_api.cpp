@@ -38,6 +38,8 @@ std::string InstanceApi::load(const Loader& loader, VkInstance instance) {
   if (!assign(name, loader.GetInstanceProcAddr(instance, "vk" #name))) missing += " vk" #name;
   SALVO_VULKAN_INSTANCE_FUNCTIONS(SALVO_VULKAN_RESOLVE)
 #undef SALVO_VULKAN_RESOLVE
+  assign(GetPhysicalDeviceMatrices,
+         loader.GetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   return missing.empty() ? "" : "the instance lacks" + missing;
 }
 

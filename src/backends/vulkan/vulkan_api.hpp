@@ -5,6 +5,7 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan.h>
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/library.hpp"
@@ -38,6 +39,30 @@ namespace salvo::backends::vulkan {
   apply(ResetFences) apply(UpdateDescriptorSets) apply(WaitForFences) apply(WaitSemaphores)
 // clang-format on
 
+/// Structures of VK_KHR_cooperative_matrix, which may be younger than the headers at hand: laid out
+/// as the specification has VkPhysicalDeviceCooperativeMatrixFeaturesKHR and
+/// VkCooperativeMatrixPropertiesKHR.
+struct MatrixFeatures {
+  VkStructureType type = static_cast<VkStructureType>(1000506000);
+  void* next = nullptr;
+  VkBool32 matrices = VK_FALSE;
+  VkBool32 robust_buffer_access = VK_FALSE;
+};
+struct MatrixProperties {
+  VkStructureType type = static_cast<VkStructureType>(1000506001);
+  void* next = nullptr;
+  std::uint32_t m = 0;
+  std::uint32_t n = 0;
+  std::uint32_t k = 0;
+  std::uint32_t a_type = 0;  // VkComponentTypeKHR
+  std::uint32_t b_type = 0;
+  std::uint32_t c_type = 0;
+  std::uint32_t result_type = 0;
+  VkBool32 saturates = VK_FALSE;
+  std::uint32_t scope = 0;  // VkScopeKHR
+};
+using GetMatrices = VkResult(VKAPI_PTR*)(VkPhysicalDevice, std::uint32_t*, MatrixProperties*);
+
 /// What the loader library itself offers.
 struct Loader {
   runtime::Library shared_object;
@@ -55,6 +80,8 @@ struct Loader {
 #define SALVO_VULKAN_DECLARE(name) runtime::Function<PFN_vk##name> name;
 struct InstanceApi {
   SALVO_VULKAN_INSTANCE_FUNCTIONS(SALVO_VULKAN_DECLARE)
+  /// vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; not there before its extension.
+  runtime::Function<GetMatrices> GetPhysicalDeviceMatrices;
   std::string load(const Loader& loader, VkInstance instance);
 };
 

@@ -6,14 +6,17 @@
 #include <bit>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "backends/vulkan/vulkan_error.hpp"
 #include "backends/vulkan/vulkan_executable.hpp"
+#include "backends/vulkan/vulkan_matrices.hpp"
 #include "codegen/spirv/emitter.hpp"
 #include "passes/access.hpp"
+#include "passes/cooperative.hpp"
 
 namespace salvo::backends::vulkan {
 namespace {
@@ -95,7 +98,18 @@ void Handles::create(const InstanceApi& instance, const DeviceFacts& facts) {
   float_atomics.shaderBufferFloat32AtomicAdd = VK_TRUE;
   features.pNext = &features11;
   features11.pNext = &features12;
-  features12.pNext = facts.float_atomics ? &float_atomics : nullptr;
+  MatrixFeatures matrices;
+  matrices.matrices = VK_TRUE;
+  std::vector<const char*> extensions;
+  if (facts.float_atomics) {
+    extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+    float_atomics.pNext = std::exchange(features12.pNext, &float_atomics);
+  }
+  if (!facts.properties.cooperative_matrices.empty()) {
+    extensions.push_back(kMatrixExtension);
+    features12.shaderFloat16 = VK_TRUE;
+    matrices.next = std::exchange(features12.pNext, &matrices);
+  }
 
   const float priority = 1;
   VkDeviceQueueCreateInfo queue{};
@@ -103,14 +117,13 @@ void Handles::create(const InstanceApi& instance, const DeviceFacts& facts) {
   queue.queueFamilyIndex = facts.queue_family;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  const char* extension = VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME;
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = &features;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = facts.float_atomics ? 1 : 0;
-  info.ppEnabledExtensionNames = &extension;
+  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   check(instance.CreateDevice(facts.handle, &info, nullptr, &device), "vkCreateDevice",
         Errc::backend_unavailable);
 }
@@ -147,6 +160,7 @@ DeviceFacts with_settings(DeviceFacts facts, const Settings& settings) {
   if (settings.lacking.memory_model) {
     facts.features12.vulkanMemoryModel = VK_FALSE;
     facts.options.vulkan_memory_model = false;
+    use_no_matrices(facts);
   }
   facts.properties.push_constant_bytes = facts.options.push_constant_bytes;
   return facts;
@@ -306,6 +320,8 @@ void VulkanDevice::require_features(const ir::Kernel& kernel) const {
           "atomics on f64 (shaderFloat64 and shaderBufferInt64Atomics)");
   require(needs.has_warp_operation, has.warp_operations,
           "warp operations (subgroup vote, ballot and shuffle)");
+  const auto matrices = passes::missing_matrices(kernel, has.cooperative_matrices);
+  require(!matrices.empty(), false, matrices.empty() ? "" : matrices.front());
   const bool shared_64 =
       std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](const ir::Node& node) {
         return ir::is_atomic(node.op) && ir::size_of(kernel.field_of(node).type) == 8 &&

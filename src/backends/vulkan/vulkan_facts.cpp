@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "backends/vulkan/vulkan_error.hpp"
+#include "backends/vulkan/vulkan_matrices.hpp"
 
 namespace salvo::backends::vulkan {
 namespace {
@@ -259,8 +260,18 @@ DeviceFacts read_facts(const InstanceApi& api, VkPhysicalDevice handle) {
   choose_features(answers, facts);
   choose_options(answers, facts);
   describe(answers, facts);
+  // The extension asks for Vulkan's own memory model, and modules for f16 in registers.
+  if (has_extension(api, handle, kMatrixExtension) && facts.options.vulkan_memory_model &&
+      facts.options.small_global && facts.options.small_shared &&
+      answers.features12.shaderFloat16 == VK_TRUE) {
+    facts.properties.cooperative_matrices = read_matrices(api, handle);
+  }
   if (facts.features12.bufferDeviceAddress == VK_FALSE) use_storage_buffers(facts);
   return facts;
+}
+
+void use_no_matrices(DeviceFacts& facts) {
+  facts.properties.cooperative_matrices.clear();
 }
 
 void use_storage_buffers(DeviceFacts& facts) {

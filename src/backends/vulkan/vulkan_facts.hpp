@@ -40,6 +40,9 @@ struct DeviceFacts {
 
 DeviceFacts read_facts(const InstanceApi& api, VkPhysicalDevice handle);
 
+/// The device has no cooperative matrices from now on.
+void use_no_matrices(DeviceFacts& facts);
+
 /// Spans are storage buffers from now on, though the device may have addresses.
 void use_storage_buffers(DeviceFacts& facts);
 

@@ -15,6 +15,9 @@ namespace {
 
 constexpr const char* kLayer = "VK_LAYER_KHRONOS_validation";
 
+/// The first that knows VK_KHR_cooperative_matrix.
+constexpr std::uint32_t kLayerWithMatrices = VK_MAKE_API_VERSION(0, 1, 3, 261);
+
 VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
                               VkDebugUtilsMessageTypeFlagsEXT,
                               const VkDebugUtilsMessengerCallbackDataEXT* data, void* messages) {
@@ -79,10 +82,12 @@ std::string Instance::create() {
     std::vector<VkLayerProperties> layers(count);
     check(loader_.EnumerateInstanceLayerProperties(&count, layers.data()),
           "vkEnumerateInstanceLayerProperties", Errc::backend_unavailable);
-    const bool there = std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& one) {
+    const auto layer = std::find_if(layers.begin(), layers.end(), [](const VkLayerProperties& one) {
       return std::strcmp(one.layerName, kLayer) == 0;
     });
-    if (!there) return fmt::format("validation was asked for, and {} is not installed", kLayer);
+    if (layer != layers.end()) layer_version_ = layer->specVersion;
+    if (layer == layers.end())
+      return fmt::format("validation was asked for, and {} is not installed", kLayer);
   }
 
   const VkApplicationInfo application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -141,6 +146,8 @@ void Instance::search() {
   }
   for (VkPhysicalDevice handle : handles) {
     DeviceFacts facts = read_facts(api_, handle);
+    // An older layer takes the instructions for faults.
+    if (validation_ && layer_version_ < kLayerWithMatrices) use_no_matrices(facts);
     if (facts.obstacle.empty()) {
       devices_.push_back(std::move(facts));
     } else {

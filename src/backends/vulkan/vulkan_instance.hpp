@@ -45,6 +45,7 @@ class Instance {
   std::string create();
 
   const bool validation_;
+  std::uint32_t layer_version_ = 0;  // of Vulkan, that the validation layer knows
   std::mutex mutex_;
   Loader loader_;
   VkInstance instance_ = nullptr;

@@ -13,6 +13,7 @@
 namespace salvo::codegen::c_family {
 
 class Helpers;
+class MatrixWords;
 class Names;
 
 /// What a kernel uses of its target, for the file's prologue.
@@ -20,6 +21,7 @@ struct Features {
   bool atomics_i64 = false;
   bool independent_loops = false;  // ir::kIndependent
   bool warp = false;
+  bool matrices = false;
   bool contraction = false;  // the device compiler may contract (mode `device` of W50)
 };
 
@@ -81,6 +83,8 @@ class Dialect {
   /// A shared or local array of constant size, as a statement.
   virtual std::string declare_array(ir::Space space, std::string_view type, std::string_view name,
                                     std::uint32_t count) const;
+  /// How cooperative matrices are written; null for a target without them.
+  virtual const MatrixWords* matrices() const { return nullptr; }
   virtual std::string constant(ir::Scalar type, std::uint64_t bits) const = 0;
   virtual std::string bitcast(ir::Scalar to, ir::Scalar from, std::string_view value) const = 0;
   /// Float to integer of a value that is not NaN, saturating.

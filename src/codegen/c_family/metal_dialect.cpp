@@ -9,6 +9,7 @@
 
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/literals.hpp"
+#include "codegen/c_family/metal_matrices.hpp"
 #include "codegen/c_family/metal_words.hpp"
 #include "codegen/c_family/names.hpp"
 #include "passes/access.hpp"
@@ -43,6 +44,8 @@ class MetalDialect final : public Dialect {
   std::string in_space(Space space, std::string_view type) const override {
     return fmt::format("{}{}", address_space(space), type);
   }
+
+  const MatrixWords* matrices() const override { return &metal_matrix_words(); }
 
   std::string constant(Scalar type, std::uint64_t bits) const override {
     return constant_literal(type, bits, "l", *this);
@@ -185,13 +188,16 @@ class MetalDialect final : public Dialect {
 
   std::string_view function_qualifiers() const override { return "static inline"; }
 
-  std::string prologue(const Features&) const override {
+  std::string prologue(const Features& features) const override {
     // Both spellings: Metal's own is younger than the language, and compilers skip what they do
     // not know. They hold for the rest of the file, the library's inline functions included.
-    return "#pragma METAL fp contract(off)\n"
-           "#pragma clang fp contract(off)\n"
-           "#include <metal_stdlib>\n"
-           "using namespace metal;\n\n";
+    return fmt::format(
+        "#pragma METAL fp contract(off)\n"
+        "#pragma clang fp contract(off)\n"
+        "#include <metal_stdlib>\n"
+        "{}"
+        "using namespace metal;\n\n",
+        features.matrices ? "#include <metal_simdgroup_matrix>\n" : "");
   }
 
   std::string kernel_head(std::string_view name, const Signature& signature) const override {

@@ -11,8 +11,11 @@
 
 #include "codegen/c_family/expressions.hpp"
 #include "codegen/c_family/helpers.hpp"
+#include "codegen/c_family/matrix_words.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
+#include "codegen/matrices.hpp"
+#include "ir/matrices.hpp"
 #include "passes/counters.hpp"
 #include "passes/vector_access.hpp"
 #include "salvo/error.hpp"
@@ -79,6 +82,7 @@ class Printer {
     declare_parameters(signature);
     declare_memories(signature);
     for (const std::string& statement : signature.prologue) line(statement);
+    declare_matrices();
     declare_positions();
     for (const auto& [slot, parameters] : scan_.slots) {
       const Op op = kernel_.node(slot).op;
@@ -187,12 +191,27 @@ class Printer {
       memories_[id] = names_.fresh(memory.name);
       if (memory.space == Space::Local || memory.count > 0) {
         signature.prologue.push_back(
+            (scan_.for_matrices[id] && dialect_.matrices() != nullptr
+                 ? std::string(dialect_.matrices()->alignment())
+                 : "") +
             dialect_.declare_array(memory.space, element_of(id).type, memories_[id], memory.count));
         continue;
       }
       const std::string type = dialect_.in_space(memory.space, element_of(id).type);
       signature.prologue.push_back(fmt::format("{0}* {1} = ({0}*){2};", type, memories_[id],
                                                dialect_.declare_dynamic_shared(names_, signature)));
+    }
+  }
+
+  void declare_matrices() {
+    const MatrixWords* words = dialect_.matrices();
+    if (words == nullptr) return refuse_matrices(kernel_, dialect_.target());
+    const std::vector<ir::MatrixLayout> layouts = ir::matrix_layouts(kernel_);
+    for (std::size_t i = 0; i < kernel_.matrices.size(); ++i) {
+      const ir::Matrix& matrix = kernel_.matrices[i];
+      if (!words->has(matrix)) refuse_matrix(kernel_, matrix, dialect_.target());
+      matrices_.push_back({&matrix, names_.fresh(matrix.name), layouts[i]});
+      line(words->declare(matrices_.back()) + ";");
     }
   }
 
@@ -340,6 +359,7 @@ class Printer {
       texts.erase(texts.begin());
       return define(id, dialect_.atomic(node.op, place(node), texts, helpers_));
     }
+    if (ir::is_matrix(node.op)) return line(matrix(node) + ";");
     if (ir::is_user_code(node.op)) return user_code(id, node);
     switch (node.op) {
       case Op::Load:
@@ -368,6 +388,26 @@ class Printer {
         return line(dialect_.barrier() + ";");
       default:
         return line(dialect_.fence(node.axis == 1) + ";");
+    }
+  }
+
+  std::string matrix(const Node& node) {
+    const MatrixWords& words = *dialect_.matrices();
+    const MatrixText& one = matrices_[node.index];
+    switch (node.op) {
+      case Op::MatrixFill:
+        return words.fill(one, value(node.operands[0]), helpers_);
+      case Op::MatrixLoad:
+      case Op::MatrixStore:
+        return words.access(node.op, one, place(node), value(node.operands[1]),
+                            static_cast<ir::MatrixLayout>(node.axis), helpers_);
+      case Op::MatrixMultiplyAdd:
+        return words.multiply_add(one,
+                                  {&matrices_[node.matrices[0]], &matrices_[node.matrices[1]],
+                                   &matrices_[node.matrices[2]]},
+                                  helpers_);
+      default:
+        return words.copy(one, matrices_[node.matrices[0]], helpers_);
     }
   }
 
@@ -588,6 +628,7 @@ class Printer {
   std::map<std::pair<std::uint32_t, ValueId>, Bound> picked_;
   std::map<std::pair<Op, std::uint8_t>, std::string> positions_;
   std::map<std::uint32_t, std::string> variables_;
+  std::vector<MatrixText> matrices_;  // by matrix
   /// By loop around what is printed: the flag that a Break sets, empty if none.
   std::vector<std::string> flags_;
   std::vector<std::string> values_;  // by node: its name once printed

@@ -21,6 +21,7 @@ class Scanner {
 
   Scan run() {
     result_.written.assign(kernel_.memories.size(), false);
+    result_.for_matrices.assign(kernel_.memories.size(), false);
     result_.variable_blocks.assign(kernel_.variables.size(), kNone);
     places_.resize(kernel_.blocks.size());
     block(kernel_.body);
@@ -49,7 +50,9 @@ class Scanner {
     const Node& n = kernel_.node(id);
     if (ir::is_position(n.op) || n.op == Op::WarpSize) result_.positions.emplace(n.op, n.axis);
     result_.features.warp |= ir::is_warp(n.op) || n.op == Op::LaneId || n.op == Op::WarpSize;
-    if (n.op == Op::Store || ir::is_atomic(n.op)) result_.written[n.memory] = true;
+    if (ir::writes_memory(n.op)) result_.written[n.memory] = true;
+    result_.features.matrices |= ir::is_matrix(n.op);
+    if (ir::is_matrix(n.op) && n.memory != kNone) result_.for_matrices[n.memory] = true;
     if (n.op == Op::Native) {
       for (const ir::MemoryId memory : kernel_.user_calls[n.index].arguments) {
         if (memory != kNone) result_.written[memory] = !kernel_.memories[memory].read_only;

@@ -17,6 +17,7 @@ struct Scan {
   Features features;
   std::set<std::pair<ir::Op, std::uint8_t>> positions;  // leaves read, with their axis
   std::vector<bool> written;                            // by memory
+  std::vector<bool> for_matrices;                       // by memory: a matrix is moved there
   /// Slot values that are not constants, with the parameters that are read or touched at them.
   std::map<ir::ValueId, std::set<std::uint32_t>> slots;
   /// By variable: the innermost block that can declare it; kNone if it is never touched.

@@ -50,8 +50,6 @@ class Plan {
   bool spilled(ir::ValueId id) const { return spilled_[id]; }
   Storage storage(std::uint32_t variable) const { return storage_[variable]; }
   Storage array_storage(ir::MemoryId local) const { return array_storage_[local]; }
-  /// The region that a node belongs to; kNone for what is executed once for a block.
-  std::uint32_t region_of(ir::ValueId id) const { return region_of_[id]; }
   std::uint32_t uses(ir::ValueId id) const { return uses_[id]; }
 
  private:

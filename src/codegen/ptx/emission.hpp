@@ -14,6 +14,7 @@
 #include "codegen/c_family/printer.hpp"
 #include "codegen/ptx/emitter.hpp"
 #include "codegen/ptx/loops.hpp"
+#include "codegen/ptx/matrices.hpp"
 #include "codegen/ptx/memory.hpp"
 #include "codegen/ptx/warp.hpp"
 #include "codegen/ptx/writer.hpp"
@@ -37,6 +38,7 @@ class Emission {
         arithmetic_(writer_, options.contraction),
         access_(writer_, arithmetic_),
         warp_(writer_, arithmetic_),
+        matrices_(kernel, writer_, access_),
         values_(kernel.nodes.size()) {}
 
   /// The kernel function of this name.
@@ -108,6 +110,7 @@ class Emission {
   void statement(ir::ValueId id);
   /// Instructions that leave an intrinsic's value in `{result}`; spans are global addresses.
   void user_code(ir::ValueId id, const ir::Node& node);
+  void matrix(const ir::Node& node);
   void if_(const ir::Node& node);
   void switch_(const ir::Node& node);
 
@@ -136,12 +139,14 @@ class Emission {
   Arithmetic arithmetic_;
   MemoryAccess access_;
   WarpOperations warp_;
+  Matrices matrices_;
 
   std::string parameters_;     // the entry's list
   std::string module_arrays_;  // dynamic shared memory
   std::string arrays_;         // shared and local arrays
   ir::LocationId location_ = ir::kNone;
-  std::vector<bool> written_;  // by memory
+  std::vector<bool> written_;       // by memory
+  std::vector<bool> for_matrices_;  // by memory
   bool uses_warp_ = false;
 
   std::vector<Bound> bound_;            // by parameter; empty for a table

@@ -32,7 +32,7 @@ std::vector<Emission::Pointer> Emission::point_at_first_round(BlockId body) {
   std::vector<Pointer> pointers;
   for (ValueId id : kernel_.block(body).nodes) {
     const Node& access = kernel_.node(id);
-    if (access.op != Op::Load && access.op != Op::Store && !ir::is_atomic(access.op)) continue;
+    if (!ir::reads_memory(access.op) && !ir::writes_memory(access.op)) continue;
     const auto stride = rounds_->strides.of(access);
     if (!stride) continue;
     const ValueId index = split(access.operands[0]).first;

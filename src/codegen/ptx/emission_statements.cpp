@@ -93,6 +93,7 @@ void Emission::statement(ValueId id) {
     values_[id] = access_.atomic(node.op, place(node), operands);
     return;
   }
+  if (ir::is_matrix(node.op)) return matrix(node);
   if (ir::is_user_code(node.op)) return user_code(id, node);
   switch (node.op) {
     case Op::Load:
@@ -140,6 +141,20 @@ void Emission::user_code(ValueId id, const Node& node) {
   }
   if (node.op == Op::Intrinsic) values_[id] = writer_.fresh(node.type);
   writer_.raw("\t" + ir::fill_template(*text, arguments, values_[id]) + "\n");
+}
+
+void Emission::matrix(const Node& node) {
+  switch (node.op) {
+    case Op::MatrixFill:
+      return matrices_.fill(node, value(node.operands[0]));
+    case Op::MatrixLoad:
+    case Op::MatrixStore:
+      return matrices_.access(node, place(node), word(node.operands[1]));
+    case Op::MatrixMultiplyAdd:
+      return matrices_.multiply_add(node);
+    default:
+      return matrices_.copy(node);
+  }
 }
 
 void Emission::if_(const Node& node) {

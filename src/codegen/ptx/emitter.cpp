@@ -38,6 +38,7 @@ constexpr std::string_view kHead = "\n)\n";
 
 std::string Emission::function(const std::string& entry) {
   scan();
+  matrices_.declare();
   bind_parameters();
   bind_arrays();
   if (uses_warp_) warp_.begin();
@@ -49,8 +50,10 @@ std::string Emission::function(const std::string& entry) {
 
 void Emission::scan() {
   written_.assign(kernel_.memories.size(), false);
+  for_matrices_.assign(kernel_.memories.size(), false);
   for (const Node& node : kernel_.nodes) {
-    if (node.op == Op::Store || ir::is_atomic(node.op)) written_[node.memory] = true;
+    if (ir::writes_memory(node.op)) written_[node.memory] = true;
+    if (ir::is_matrix(node.op) && node.memory != ir::kNone) for_matrices_[node.memory] = true;
     uses_warp_ |= ir::is_warp(node.op) || node.op == Op::LaneId;
     if (node.op != Op::Native) continue;
     for (const MemoryId memory : kernel_.user_calls[node.index].arguments) {
@@ -90,9 +93,9 @@ void Emission::bind_arrays() {
     if (memory.space == Space::Global) continue;
     const std::string name = fmt::format("m{}", id);
     const std::uint64_t bytes = std::uint64_t{memory.count} * memory.element.size;
-    const std::string declared = fmt::format(".{} .align 16 .b8 {}[{}];\n",
-                                             memory.space == Space::Shared ? "shared" : "local",
-                                             name, bytes == 0 ? "" : fmt::format("{}", bytes));
+    const std::string declared = fmt::format(
+        ".{} .align {} .b8 {}[{}];\n", memory.space == Space::Shared ? "shared" : "local",
+        for_matrices_[id] ? 32 : 16, name, bytes == 0 ? "" : fmt::format("{}", bytes));
     if (memory.space == Space::Shared && memory.count == 0) {
       module_arrays_ += ".extern " + declared;
     } else {

@@ -165,6 +165,17 @@ std::string MemoryAccess::bf16_bits(const std::string& value) {
   return result;
 }
 
+std::string MemoryAccess::pair_of_halves(Scalar type, const std::string& value) {
+  std::string both = to_.fresh(Bank::b32);
+  const std::string half = narrowed(type, value);
+  if (type == Scalar::F16) {
+    to_.put("mov.b32 {}, {{{}, {}}}", both, half, half);
+  } else {
+    to_.put("mad.lo.u32 {}, {}, 0x10000, {}", both, half, half);
+  }
+  return both;
+}
+
 std::string MemoryAccess::atomic(Op op, const Place& place, std::span<const std::string> operands) {
   std::string values;
   for (const std::string& operand : operands) {

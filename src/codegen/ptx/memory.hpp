@@ -32,6 +32,8 @@ class MemoryAccess {
              std::span<const std::string> values);
   /// `operands`: value, or expected and desired. The old value.
   std::string atomic(ir::Op op, const Place& place, std::span<const std::string> operands);
+  /// 32 bits with an f32 value, rounded to F16 or BF16, in both halves.
+  std::string pair_of_halves(ir::Scalar type, const std::string& value);
 
  private:
   /// A register that a load instruction fills.

@@ -10,8 +10,10 @@
 #include <set>
 #include <sstream>
 
+#include "codegen/matrices.hpp"
 #include "codegen/spirv/arithmetic.hpp"
 #include "codegen/spirv/math.hpp"
+#include "codegen/spirv/matrices.hpp"
 #include "codegen/spirv/memory.hpp"
 #include "codegen/spirv/module.hpp"
 #include "codegen/spirv/parameters.hpp"
@@ -49,6 +51,7 @@ class Emitter {
                     return element(node, bits, offset);
                   }),
         warp_(m_),
+        matrices_(m_),
         values_(kernel.nodes.size()) {}
 
   Emitted run() {
@@ -56,6 +59,7 @@ class Emitter {
       variables_.push_back(m_.createVariable(spv::NoPrecision, spv::StorageClassFunction,
                                              m_.type(variable.type), variable.name.c_str()));
     }
+    matrices_.declare();
     declare_positions();
     find_slots();
     for (std::uint32_t i = 0; i < kernel_.parameters.size(); ++i) fetch(i, ir::kNoValue);
@@ -209,8 +213,10 @@ class Emitter {
     const std::uint32_t parameter = parameter_of(node);
     const ValueId slot = kernel_.slot_of(node);
     const bool first = slot == ir::kNoValue || kernel_.parameters[parameter].slots == 1;
-    return parameters_->element(parameter, first ? 0 : value(slot), fetched(node).base, bits,
-                                offset);
+    const Id at = first ? 0 : value(slot);
+    const Id base = fetched(node).base;
+    return ir::is_matrix(node.op) ? parameters_->array_element(parameter, at, base, bits, offset)
+                                  : parameters_->element(parameter, at, base, bits, offset);
   }
 
   // Values.
@@ -262,6 +268,7 @@ class Emitter {
       in.resize(static_cast<std::size_t>(ir::operands_without_slot(node.op)));
       return define(id, memories_.atomic(node, in[0], std::span(in).subspan(1)));
     }
+    if (ir::is_matrix(node.op)) return matrix(node);
     if (ir::is_user_code(node.op)) return define(id, user_code(m_, node, operands(node)));
     switch (node.op) {
       case Op::Load:
@@ -293,6 +300,21 @@ class Emitter {
       default:
         return m_.createMemoryBarrier(node.axis == 1 ? m_.words().device : spv::ScopeWorkgroup,
                                       m_.words().orders);
+    }
+  }
+
+  void matrix(const Node& node) {
+    switch (node.op) {
+      case Op::MatrixFill:
+        return matrices_.fill(node, value(node.operands[0]));
+      case Op::MatrixLoad:
+      case Op::MatrixStore:
+        return matrices_.access(node, memories_.matrix(node, value(node.operands[0])),
+                                value(node.operands[1]));
+      case Op::MatrixMultiplyAdd:
+        return matrices_.multiply_add(node);
+      default:
+        return matrices_.copy(node);
     }
   }
 
@@ -486,6 +508,7 @@ class Emitter {
   std::unique_ptr<Parameters> parameters_;
   Memories memories_;
   Warp warp_;
+  Matrices matrices_;
 
   Id block_size_ = 0;
   std::map<spv::BuiltIn, Id> built_ins_;
@@ -510,6 +533,7 @@ bool is_function_of_f64(const Node& node) {
 }  // namespace
 
 Emitted emit(const ir::Kernel& kernel, const Options& options) {
+  if (options.flavour == Flavour::kernel) refuse_matrices(kernel, "LevelZero");
   // A kernel has the functions in its library.
   if (options.flavour == Flavour::kernel) return Emitter(kernel, options).run();
   const auto any = [](const ir::Kernel& in, const auto& wanted) {

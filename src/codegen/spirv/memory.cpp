@@ -35,6 +35,16 @@ Id Memories::load(const ir::Node& node, Id index) {
   return decode(m_, type, bits);
 }
 
+Memories::Elements Memories::matrix(const ir::Node& node, Id offset) {
+  Leaf at = leaf(node, offset);
+  // More is known of a line of a matrix than of an element.
+  if (at.alignment != 0) {
+    at.alignment = ir::line_alignment(m_.kernel().matrices[node.index],
+                                      static_cast<ir::MatrixLayout>(node.axis));
+  }
+  return {at.pointer, access_of(at), at.alignment};
+}
+
 void Memories::store(const ir::Node& node, Id index, Id value) {
   const Scalar type = m_.kernel().field_of(node).type;
   Id bits = encode(m_, type, value);

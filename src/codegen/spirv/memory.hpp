@@ -20,13 +20,22 @@ inline constexpr std::uint32_t kDynamicWords = 3;
 
 class Memories {
  public:
-  /// A pointer to an integer of `bits` at a byte offset, an U64, in the span that a node touches.
+  /// A pointer to an integer of `bits` at a byte offset, an U64, in the span that a node touches;
+  /// for a matrix statement, into an array of them.
   using Element = std::function<Id(const ir::Node&, unsigned bits, Id offset)>;
+
+  /// The elements that a cooperative matrix is loaded from or stored to.
+  struct Elements {
+    Id pointer = 0;  // to the first, an integer as wide as an element
+    spv::MemoryAccessMask access = spv::MemoryAccessMaskNone;
+    std::uint32_t alignment = 0;
+  };
 
   /// `shared_between_threads`: threads see each other's stores, by barriers or fences.
   /// `dynamic_shared` is what Parameters gives.
   Memories(Module& module, bool shared_between_threads, Id dynamic_shared, Element element);
 
+  Elements matrix(const ir::Node& node, Id offset);
   Id load(const ir::Node& node, Id index);
   void store(const ir::Node& node, Id index, Id value);
   /// `operands`: the value, or expected and desired.

@@ -138,6 +138,21 @@ Id Module::f(Scalar type, double value) {
              : constant(type, std::bit_cast<std::uint64_t>(value));
 }
 
+Id Module::matrix_type(Id component, std::uint32_t rows, std::uint32_t columns, ir::MatrixUse use) {
+  constexpr auto kType = static_cast<spv::Op>(4456);  // OpTypeCooperativeMatrixKHR
+  const Id of_use = u32(static_cast<std::uint32_t>(use));
+  Id& known = matrix_types_[{component, u32(rows), u32(columns), of_use}];
+  if (known != 0) return known;
+  auto type = std::make_unique<spv::Instruction>(getUniqueId(), spv::NoType, kType);
+  for (const Id operand : {component, u32(spv::ScopeSubgroup), u32(rows), u32(columns), of_use}) {
+    type->addIdOperand(operand);
+  }
+  known = type->getResultId();
+  constantsTypesGlobals.push_back(std::move(type));
+  module.mapInstruction(constantsTypesGlobals.back().get());
+  return known;
+}
+
 Id Module::specialised(std::uint32_t id, std::uint32_t value) {
   const Id result = makeUintConstant(value, true);
   addDecoration(result, spv::DecorationSpecId, static_cast<int>(id));

@@ -4,8 +4,10 @@
 
 #include <glslang/SPIRV/SpvBuilder.h>
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +46,9 @@ class Module : private spv::Builder {
   Id constant(Scalar type, std::uint64_t bits);
   Id u32(std::uint32_t value) { return makeUintConstant(value); }
   Id f(Scalar type, double value);  // a float constant
+  Id half() { return makeFloatType(16); }
+  /// A cooperative matrix of a subgroup.
+  Id matrix_type(Id component, std::uint32_t rows, std::uint32_t columns, ir::MatrixUse use);
   /// A constant set when the pipeline is made.
   Id specialised(std::uint32_t id, std::uint32_t value);
 
@@ -77,6 +82,7 @@ class Module : private spv::Builder {
   using spv::Builder::createControlBarrier;
   using spv::Builder::createLoad;
   using spv::Builder::createMemoryBarrier;
+  using spv::Builder::createNoResultOp;
   using spv::Builder::createOp;
   using spv::Builder::createStore;
   using spv::Builder::createVariable;
@@ -113,6 +119,7 @@ class Module : private spv::Builder {
   spv::Function* main_ = nullptr;
   Id library_ = 0;
   std::vector<Id> interface_;
+  std::map<std::array<Id, 4>, Id> matrix_types_;
 };
 
 }  // namespace salvo::codegen::spirv

@@ -124,6 +124,14 @@ class ShaderParameters final : public Parameters {
     const Id member = slot == 0 ? m_.u32(0) : slot;
     return m_.part_of(kBuffer, variable, m_.integer(bits), {member, m_.u32(0), index});
   }
+  Id array_element(std::uint32_t parameter, Id slot, Id base, unsigned bits, Id offset) override {
+    if (!m_.options().buffer_addresses) return element(parameter, slot, base, bits, offset);
+    constexpr auto kStorage = spv::StorageClassPhysicalStorageBufferEXT;
+    const Id byte = m_.emit(spv::OpIAdd, Scalar::U64, {base, offset});
+    const Id pointer =
+        m_.emit_typed(spv::OpConvertUToPtr, m_.makePointer(kStorage, array(bits)), {byte});
+    return m_.part_of(kStorage, pointer, m_.integer(bits), {m_.u32(0), m_.u32(0)});
+  }
   Id length(std::uint32_t parameter, Id slot) override {
     const Id value = values().load(layout_.places[parameter].value, slot);
     return m_.emit(spv::OpUConvert, Scalar::I64, {value});
@@ -144,11 +152,7 @@ class ShaderParameters final : public Parameters {
   Id buffer(std::uint32_t parameter, unsigned bits) {
     Id& variable = buffers_[{parameter, bits}];
     if (variable != 0) return variable;
-    const Id array = m_.makeRuntimeArray(m_.integer(bits));
-    m_.addDecoration(array, spv::DecorationArrayStride, static_cast<int>(bits / 8));
-    const Id content = m_.makeStructType({array}, "Buffer");
-    m_.addDecoration(content, spv::DecorationBlock);
-    m_.addMemberDecoration(content, 0, spv::DecorationOffset, 0);
+    const Id content = new_array(bits);
     const ir::Parameter& of = m_.kernel().parameters[parameter];
     Id type = content;
     if (of.slots > 1) {
@@ -160,6 +164,21 @@ class ShaderParameters final : public Parameters {
     m_.addDecoration(variable, spv::DecorationBinding, static_cast<int>(parameter));
     m_.addDecoration(variable, spv::DecorationAliased);
     return variable;
+  }
+
+  /// A structure of nothing but an array of integers.
+  Id new_array(unsigned bits) {
+    const Id array = m_.makeRuntimeArray(m_.integer(bits));
+    m_.addDecoration(array, spv::DecorationArrayStride, static_cast<int>(bits / 8));
+    const Id content = m_.makeStructType({array}, "Buffer");
+    m_.addDecoration(content, spv::DecorationBlock);
+    m_.addMemberDecoration(content, 0, spv::DecorationOffset, 0);
+    return content;
+  }
+  Id array(unsigned bits) {
+    Id& known = arrays_[bits];
+    if (known == 0) known = new_array(bits);
+    return known;
   }
 
   Id declare(Structure& structure, spv::StorageClass storage, const char* name) {
@@ -174,6 +193,7 @@ class ShaderParameters final : public Parameters {
   Structure table_;
   Structure push_;
   std::map<std::pair<std::uint32_t, unsigned>, Id> buffers_;  // by parameter and width
+  std::map<unsigned, Id> arrays_;                             // by width
 };
 
 class KernelParameters final : public Parameters {

@@ -19,6 +19,10 @@ class Parameters {
   virtual Id base(std::uint32_t parameter, Id slot) = 0;
   /// Pointer to an integer of `bits` at `offset`, an U64, from `base` on.
   virtual Id element(std::uint32_t parameter, Id slot, Id base, unsigned bits, Id offset) = 0;
+  /// The same, as a pointer into an array of such integers.
+  virtual Id array_element(std::uint32_t parameter, Id slot, Id base, unsigned bits, Id offset) {
+    return element(parameter, slot, base, bits, offset);
+  }
   virtual Id length(std::uint32_t parameter, Id slot) = 0;  // I64
   virtual Id scalar(std::uint32_t parameter, Id slot) = 0;  // in its compute type
   /// Pointer to the words of dynamic shared memory; 0 where the module declares them itself.

@@ -26,6 +26,8 @@ class Checker {
   void run() const {
     const passes::Summary needs = passes::summarize(kernel_);
     refuse(needs.needs_fp64, "f64", "its floats have 32 bits at the most");
+    refuse(needs.has_cooperative_matrix, "cooperative matrices",
+           "they are an extension that is still an experiment");
     refuse(needs.has_warp_operation, "warp operations",
            "the size of a subgroup is not fixed, nor which threads are in one");
     refuse(needs.has_fence, "memory fence",

@@ -204,7 +204,8 @@ std::shared_ptr<const Library> compile(const std::string& source, const Compiler
   library->handle = std::shared_ptr<void>(handle, [](void* open) { dlclose(open); });
   library->hooks = static_cast<Hooks*>(dlsym(handle, "salvo_hooks"));
   library->threads_meet = source.find("threadgroup_barrier") != std::string::npos ||
-                          source.find("simd_") != std::string::npos;
+                          source.find("simd_") != std::string::npos ||
+                          source.find("simdgroup_matrix") != std::string::npos;
   for (auto& [name, kernel] : library->kernels) {
     kernel.entry = reinterpret_cast<Entry>(dlsym(handle, ("salvo_call_" + name).c_str()));
   }
