@@ -41,10 +41,18 @@ struct Sample : test::Shapes {
   void barrier_if(ValueId value) {
     if_else(test(value), [&] { barrier(); });
   }
+  /// Each with the line of its node in front, where that is known.
   std::vector<std::string> messages() {
     EXPECT_THAT(ir::verify(kernel()), IsEmpty());
     std::vector<std::string> result;
-    for (const Divergence& d : check_convergence(kernel())) result.push_back(d.message);
+    for (const Divergence& d : check_convergence(kernel())) {
+      const std::uint32_t at = kernel().node(d.node).location;
+      const auto& locations = kernel().locations;
+      result.push_back(at < locations.size()
+                           ? locations[at].file + ":" + std::to_string(locations[at].line) + ": " +
+                                 d.message
+                           : d.message);
+    }
     return result;
   }
   bool accepted() { return messages().empty(); }
@@ -58,7 +66,7 @@ TEST(PassesConvergence, NamesBothLines) {
     b.barrier();
   });
   EXPECT_THAT(b.messages(),
-              ElementsAre("barrier at stencil.cpp:12 is reached under a condition that differs "
+              ElementsAre("stencil.cpp:12: barrier is reached under a condition that differs "
                           "between threads (stencil.cpp:10)"));
 }
 
@@ -69,7 +77,7 @@ TEST(PassesConvergence, NamesTheReturnThatPartsThreads) {
   b.at("k.cpp", 5);
   b.barrier();
   EXPECT_THAT(b.messages(),
-              ElementsAre("barrier at k.cpp:5 comes after a return that only some threads take "
+              ElementsAre("k.cpp:5: barrier comes after a return that only some threads take "
                           "(k.cpp:3)"));
 }
 
@@ -79,7 +87,8 @@ TEST(PassesConvergence, NamesNodesWhereLinesAreUnknown) {
   b.if_else(b.unlike, [&] { b.op(Op::Any, {any}); });
   const Divergence found = check_convergence(b.kernel()).at(0);
   EXPECT_EQ(b.kernel().node(found.node).op, Op::Any);
-  EXPECT_THAT(found.message, HasSubstr("any at %" + std::to_string(found.node) + " is reached"));
+  EXPECT_THAT(found.message,
+              HasSubstr("any is reached under a condition that differs between threads (%"));
 }
 
 TEST(PassesConvergence, AcceptsUniformControl) {
@@ -205,7 +214,7 @@ TEST(PassesConvergence, RefusesBarriersInUnevenLoops) {
       b.at("k.cpp", 3);
       b.if_else(b.unlike, [&] { b.statement(Op::Break); });
     });
-    EXPECT_THAT(b.messages(), ElementsAre("barrier at k.cpp:2 comes after a break that only some "
+    EXPECT_THAT(b.messages(), ElementsAre("k.cpp:2: barrier comes after a break that only some "
                                           "threads take (k.cpp:3)"));
   }
   {
