@@ -169,7 +169,7 @@ class W79Differences : public W79Repetition,
         window(0.5f)[k]();
         break;
       case Difference::written_on_the_host:
-        v[k % 4].write()[k] = static_cast<float>(k);
+        v[k % 4].write()[k] = static_cast<float>(k) + 0.25f;
         window(0.5f)[k]();
         break;
       case Difference::flushed:

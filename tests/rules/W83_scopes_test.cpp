@@ -58,4 +58,20 @@ TEST_F(W83Scopes, W83_BatchIssuesNothingExceptByNeed) {
   EXPECT_EQ(x[0], 15.0f);
 }
 
+TEST_F(W83Scopes, W83_BatchRepeatsNoWindowThatMadeRoom) {
+  fake.window().set_limits(2, 8);
+  const auto turn = [&] {
+    for (int i = 0; i < 6; ++i) device.launch(increment, over(kCount), x, kCount);
+  };
+  for (int k = 0; k < 4; ++k) {
+    turn();
+    fake.window().flush();
+  }
+  EXPECT_EQ(fake.window().stats().repeated, 12U);
+  const window::Batch batch;
+  turn();
+  EXPECT_EQ(fake.window().stats().held, 6U);
+  EXPECT_EQ(x[0], 33.0f);
+}
+
 }  // namespace salvo::tests
