@@ -136,10 +136,8 @@ class Analysis {
     for (ValueId operand : node.inputs()) {
       if (levels_[operand] <= Level::Warp) continue;
       divergences_.push_back(
-          {id, fmt::format("{} at {} takes a value that differs between the threads of a warp ({} "
-                           "at {})",
-                           ir::name(node.op), place(id), ir::name(kernel_.node(operand).op),
-                           place(operand))});
+          {id, fmt::format("{} takes a value that differs between the threads of a warp ({} at {})",
+                           ir::name(node.op), ir::name(kernel_.node(operand).op), place(operand))});
     }
   }
 

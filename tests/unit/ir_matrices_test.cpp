@@ -211,8 +211,8 @@ TEST(PassesMatrices, TheWarpComesTogetherWithEqualOperands) {
                 k.b.at("k.cpp", 9);
                 k.b.matrix_access(Op::MatrixLoad, k.sum, k.in, warp, k.i, MatrixLayout::row_major);
               }),
-              ElementsAre("matrix_load at k.cpp:9 takes a value that differs between the threads "
-                          "of a warp (div at k.cpp:8)"));
+              ElementsAre("matrix_load takes a value that differs between the threads of a warp "
+                          "(div at k.cpp:8)"));
   // The first lane's value is the same for all of them.
   EXPECT_THAT(messages([&](Base& k) {
                 const ValueId warp = k.b.op(Op::Shuffle, {warp_number(k), k.i});
@@ -230,7 +230,7 @@ TEST(PassesMatrices, TheWarpComesTogetherWithEqualOperands) {
                   k.b.matrix_fill(k.sum, k.f);
                 });
               }),
-              ElementsAre("matrix_fill at k.cpp:9 is reached under a condition that differs "
+              ElementsAre("matrix_fill is reached under a condition that differs "
                           "between threads (k.cpp:8)"));
   // Lanes that name different lanes get different values.
   EXPECT_THAT(messages([&](Base& k) {
