@@ -14,7 +14,6 @@ namespace salvo::codegen::c_family {
 namespace {
 
 using ir::MatrixLayout;
-using ir::MatrixUse;
 using ir::Op;
 using ir::Scalar;
 

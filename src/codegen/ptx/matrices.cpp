@@ -12,7 +12,6 @@
 namespace salvo::codegen::ptx {
 
 using ir::MatrixLayout;
-using ir::MatrixUse;
 using ir::Op;
 using ir::Scalar;
 
