@@ -1,4 +1,5 @@
-// Salvo's own time of a launch on Vulkan: every call that a repeat launch makes is answered at once.
+// Salvo's own time of a launch on Vulkan: every call that a repeat launch makes is answered at
+// once.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
