@@ -1,4 +1,4 @@
-// What Salvo has to say beside its results and errors. It prints nothing: a program may listen.
+// Log messages, beside results and errors: for a program that listens, and never printed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "api/access.hpp"
@@ -97,7 +98,7 @@ Runtime::Runtime(RuntimeOptions options)
 Runtime::~Runtime() {
   if (core_->is_inherited()) {
     // Left as it is, for ever: the parent's threads and locks are in it (W61).
-    static_cast<void>(new std::shared_ptr<runtime::Core>(std::move(core_)));
+    static_cast<void>(new (std::nothrow) std::shared_ptr<runtime::Core>(std::move(core_)));
     return;
   }
   window::LaunchWindow& launches = api::window_of(*core_);

@@ -69,7 +69,7 @@ void Stream::record(const Event& event) const {
 }
 
 Event Stream::record() const {
-  const Event event(device());
+  Event event(device());
   record(event);
   return event;
 }
