@@ -83,7 +83,7 @@ Text Function::atomic_one(const Node& node, const Place& place, const Text& addr
   const std::string_view t = Writer::scalar(type);
   if (place.shared) {
     // A block's threads are all run by one core.
-    const Text old = w_.load(t, address, place.align);
+    Text old = w_.load(t, address, place.align);
     Text next = operands[0];
     if (node.op == Op::AtomicCompareExchange) {
       const Text equal = w_.let("icmp eq {} {}, {}", t, old, operands[0]);

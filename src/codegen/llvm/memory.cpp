@@ -9,7 +9,6 @@ namespace salvo::codegen::llvm {
 
 using ir::kNoValue;
 using ir::Node;
-using ir::Op;
 using ir::Scalar;
 using ir::Space;
 using ir::ValueId;
@@ -19,7 +18,7 @@ using ir::ValueId;
 /// The index as a 64-bit number: of the first thread, or of the one thread that matters.
 Text Function::wide_index(ValueId index) {
   const Scalar type = type_of(index);
-  const Text value = number(index);
+  Text value = number(index);
   if (ir::size_of(type) == 8) return value;
   if (value[0] != '%') return value;
   return w_.let("{} i32 {} to i64", ir::is_signed(type) ? "sext" : "zext", value);
@@ -27,7 +26,7 @@ Text Function::wide_index(ValueId index) {
 
 Text Function::wide_indices(ValueId index) {
   const Scalar type = type_of(index);
-  const Text value = vector(index);
+  Text value = vector(index);
   if (ir::size_of(type) == 8) return value;
   return w_.let("{} {} {} to {}", ir::is_signed(type) ? "sext" : "zext", w_.type(type, lanes_),
                 value, w_.type(Scalar::I64, lanes_));

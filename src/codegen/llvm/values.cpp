@@ -86,7 +86,7 @@ Text Function::iota(std::string_view element, std::int64_t stride) const {
 
 Text Function::spread(Scalar type, const Text& first, std::int64_t stride) {
   const std::string_view element = Writer::scalar(type);
-  const Text steps = iota(element, stride);
+  Text steps = iota(element, stride);
   if (first == "0") return steps;
   return w_.let("add {} {}, {}", Writer::vector_of(element, lanes_), w_.broadcast(element, first),
                 steps);
