@@ -88,7 +88,7 @@ class EmittedAccess : public testing::TestWithParam<bool> {
       return;
     }
     if (const std::string reason = nvrtc_.load(); !reason.empty()) GTEST_SKIP() << reason;
-    if (nvrtc_.arch_for(90) != 90) GTEST_SKIP() << nvrtc_.library_name() << " knows no sm_90";
+    if (nvrtc_.arch_for(90) != 90) GTEST_SKIP() << nvrtc_.shared_object_name() << " knows no sm_90";
   }
   Compiled compiled(const ir::Kernel& kernel, std::uint64_t may_alias = 0) {
     if (!GetParam()) {

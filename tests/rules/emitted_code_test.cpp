@@ -250,7 +250,7 @@ class W51Nvrtc : public W51MachineCode {
  protected:
   void SetUp() override {
     if (const std::string reason = nvrtc_.load(); !reason.empty()) GTEST_SKIP() << reason;
-    if (nvrtc_.arch_for(90) != 90) GTEST_SKIP() << nvrtc_.library_name() << " knows no sm_90";
+    if (nvrtc_.arch_for(90) != 90) GTEST_SKIP() << nvrtc_.shared_object_name() << " knows no sm_90";
   }
   Counts compiled(const ir::Kernel& kernel, bool fmad) {
     const std::string code =

@@ -141,7 +141,8 @@ class NvrtcCompiler : public testing::Test {
 };
 
 TEST_F(NvrtcCompiler, TakesAllOfTheIr) {
-  if (nvrtc_.arch_for(90) != 90) GTEST_SKIP() << nvrtc_.library_name() << " does not know sm_90";
+  if (nvrtc_.arch_for(90) != 90)
+    GTEST_SKIP() << nvrtc_.shared_object_name() << " does not know sm_90";
   for (const ir::Kernel& kernel :
        {test::all_float_operations(Scalar::F32), test::all_float_operations(Scalar::F64),
         test::everything_else(), test::through_a_table(1), test::through_a_table(64)}) {

@@ -108,7 +108,8 @@ TEST(PtxMatrices, TheAssemblerTakesThemForEveryChipThatHasThem) {
 TEST(CudaMatrices, NvrtcTakesThem) {
   backends::cuda::Nvrtc nvrtc;
   if (const std::string reason = nvrtc.load(); !reason.empty()) GTEST_SKIP() << reason;
-  if (nvrtc.arch_for(90) != 90) GTEST_SKIP() << nvrtc.library_name() << " does not know sm_90";
+  if (nvrtc.arch_for(90) != 90)
+    GTEST_SKIP() << nvrtc.shared_object_name() << " does not know sm_90";
   for (const CooperativeMatrixShape& shape : {kHalf, kOnlyHalf, kBrain}) {
     for (const ir::Kernel& kernel : kernels(shape)) {
       try {

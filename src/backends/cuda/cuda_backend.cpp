@@ -127,7 +127,7 @@ std::unique_ptr<runtime::DeviceDriver> open_c(const DeviceFacts& facts) {
   if (const std::string reason = drivers().load_compiler(); !reason.empty()) refuse(reason);
   const Nvrtc& nvrtc = drivers().compiler();
   if (nvrtc.arch_for(facts.capability) == 0) {
-    refuse(fmt::format("{} compiles for no architecture up to {}", nvrtc.library_name(),
+    refuse(fmt::format("{} compiles for no architecture up to {}", nvrtc.shared_object_name(),
                        facts.properties.platform));
   }
   return std::make_unique<CDevice>(drivers().api(), facts, nvrtc);

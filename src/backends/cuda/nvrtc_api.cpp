@@ -24,11 +24,11 @@ std::string Nvrtc::load(std::initializer_list<std::string_view> names) {
   int count = 0;
   if (!arch_count.resolve(library(), "nvrtcGetNumSupportedArchs") ||
       !supported_archs.resolve(library(), "nvrtcGetSupportedArchs") || arch_count(&count) != 0) {
-    return fmt::format("{} does not tell its architectures", library_name());
+    return fmt::format("{} does not tell its architectures", shared_object_name());
   }
   archs_.resize(static_cast<std::size_t>(count));
   if (supported_archs(archs_.data()) != 0) {
-    return fmt::format("{} does not tell its architectures", library_name());
+    return fmt::format("{} does not tell its architectures", shared_object_name());
   }
   return {};
 }

@@ -18,7 +18,7 @@ class RuntimeCompiler {
   RuntimeCompiler(const RuntimeCompiler&) = delete;
   RuntimeCompiler& operator=(const RuntimeCompiler&) = delete;
 
-  const std::string& library_name() const noexcept { return shared_object_.name(); }
+  const std::string& shared_object_name() const noexcept { return shared_object_.name(); }
 
  protected:
   struct Names {

@@ -17,7 +17,7 @@ constexpr Words kShaderWords{
         +spv::MemorySemanticsWorkgroupMemoryMask | +spv::MemorySemanticsMakeAvailableMask |
         +spv::MemorySemanticsMakeVisibleMask),
     .sharing = spv::MemoryAccessNonPrivatePointerMask,
-    .library = "GLSL.std.450",
+    .instruction_set = "GLSL.std.450",
     .position_bits = 32,
 };
 
@@ -28,7 +28,7 @@ constexpr Words kKernelWords{
                                                     +spv::MemorySemanticsCrossWorkgroupMemoryMask |
                                                     +spv::MemorySemanticsWorkgroupMemoryMask),
     .sharing = spv::MemoryAccessMaskNone,
-    .library = "OpenCL.std",
+    .instruction_set = "OpenCL.std",
     .position_bits = 64,
 };
 

@@ -14,7 +14,7 @@ struct Words {
   spv::Scope device;                // memory scope of atomics and of fences for the whole device
   spv::MemorySemanticsMask orders;  // stores before are seen by loads after, in global and shared
   spv::MemoryAccessMask sharing;    // of an access to global memory that threads share
-  const char* library;              // of extended instructions
+  const char* instruction_set;      // of extended instructions
   int position_bits;                // of a component of a position in the grid
 };
 

@@ -44,7 +44,7 @@ Id user_code(Module& m, const ir::Node& node, std::span<const Id> in) {
         "'{}': SPIR-V has no text; {} takes intrinsics as \"{}<number of an instruction>\"",
         code.name(), backend, set));
   }
-  return m.library_call(static_cast<int>(number), node.type, in);
+  return m.extended_call(static_cast<int>(number), node.type, in);
 }
 
 }  // namespace salvo::codegen::spirv

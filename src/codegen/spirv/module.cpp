@@ -53,7 +53,7 @@ Module::Module(const ir::Kernel& kernel, const Options& options, bool uses_lanes
     begin_shader();
   }
   addCapability(spv::CapabilityInt64);
-  library_ = import(words_.library);
+  instruction_set_ = import(words_.instruction_set);
 }
 
 void Module::begin_shader() {
@@ -176,8 +176,8 @@ Id Module::select(Scalar result, Id condition, Id yes, Id no) {
   return emit(spv::OpSelect, result, {condition, yes, no});
 }
 
-Id Module::library_call(int instruction, Scalar result, std::span<const Id> operands) {
-  const Id id = createBuiltinCall(type(result), library_, instruction,
+Id Module::extended_call(int instruction, Scalar result, std::span<const Id> operands) {
+  const Id id = createBuiltinCall(type(result), instruction_set_, instruction,
                                   std::vector<Id>(operands.begin(), operands.end()));
   if (!is_kernel() && !options_.contraction &&
       instruction == extended_instruction(options_.flavour, ir::Op::Fma)) {
@@ -187,8 +187,8 @@ Id Module::library_call(int instruction, Scalar result, std::span<const Id> oper
 }
 
 Id Module::extended(ir::Op op, Scalar result, std::initializer_list<Id> operands) {
-  return library_call(extended_instruction(options_.flavour, op), result,
-                      std::span<const Id>(operands.begin(), operands.size()));
+  return extended_call(extended_instruction(options_.flavour, op), result,
+                       std::span<const Id>(operands.begin(), operands.size()));
 }
 
 void Module::branch(spv::Block& to) {

@@ -61,7 +61,7 @@ class Module : private spv::Builder {
   /// What the flavour's library calls `op`, whatever it means there.
   Id extended(ir::Op op, Scalar result, std::initializer_list<Id> operands);
   /// An instruction of the flavour's library by its number there.
-  Id library_call(int instruction, Scalar result, std::span<const Id> operands);
+  Id extended_call(int instruction, Scalar result, std::span<const Id> operands);
 
   // Control flow.
   spv::Block& new_block() { return makeNewBlock(); }
@@ -117,7 +117,7 @@ class Module : private spv::Builder {
   const bool uses_lanes_;
   spv::SpvBuildLogger log_;
   spv::Function* main_ = nullptr;
-  Id library_ = 0;
+  Id instruction_set_ = 0;
   std::vector<Id> interface_;
   std::map<std::array<Id, 4>, Id> matrix_types_;
 };
