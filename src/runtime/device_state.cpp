@@ -171,6 +171,7 @@ Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& 
                                     const TranslateOptions& options, const Program* program) {
   raise(first_launch_counts_.compile_cache_keys);
   std::unique_lock lock(build_lock_);
+  refuse_if_closed();
   Built& built = built_[{digest, options.device_contraction, options.may_alias}];
   built_one_.wait(lock, [&] { return !built.building; });
   if (built.failure) std::rethrow_exception(built.failure);
@@ -202,12 +203,30 @@ std::shared_ptr<Executable> DeviceState::executable(const UserSource& source) {
   std::vector<std::string> key{source.language, source.code, source.entry};
   key.insert(key.end(), source.options.begin(), source.options.end());
   const std::lock_guard lock(build_lock_);
+  refuse_if_closed();
   std::shared_ptr<Executable>& known = sources_[std::move(key)];
   if (!known) {
     known = driver().build_source(source);
     known->set_name(source.entry);
   }
   return known;
+}
+
+void DeviceState::close() {
+  const Turn turn(*this);
+  {
+    std::unique_lock lock(build_lock_);
+    closed_ = true;
+    built_one_.wait(lock, [&] {
+      return std::none_of(built_.begin(), built_.end(),
+                          [](const auto& known) { return known.second.building; });
+    });
+  }
+  finish_all();
+}
+
+void DeviceState::throw_closed() {
+  throw Error(Errc::no_device, "the program is exiting");
 }
 
 void DeviceState::forget_failure(const ir::Digest& digest, const TranslateOptions& options) {
@@ -252,6 +271,7 @@ FloatProbe DeviceState::probe() {
 
 FloatProbe DeviceState::float_probe() {
   const std::lock_guard issue(issue_lock_);
+  if (closed_) return {};
   if (!probed_.load(std::memory_order_relaxed)) {
     probe_ = probe();
     probed_.store(true, std::memory_order_release);

@@ -154,6 +154,18 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// What the device's compiler makes of multiplies and adds. Measured at the first call, which
   /// takes the issue lock; where it fails, nothing is known and every count is 0.
   FloatProbe float_probe();
+  /// For the program's exit (W61): waits for the device, and for builds of other threads, whose
+  /// compilers would lose what they stand on. From here on nothing launches, and builds throw
+  /// Errc::no_device.
+  void close();
+  /// A Turn is held.
+  void refuse_if_closed() const {
+    if (closed_) [[unlikely]]
+      throw_closed();
+  }
+  /// The same, without throwing.
+  bool is_closed() const noexcept { return closed_; }
+
   /// Whether `float_probe` would measure.
   bool is_probed() const noexcept {
     return properties().exact_arithmetic || probed_.load(std::memory_order_acquire);
@@ -189,6 +201,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   FloatProbe probe();
   void grow_scratch(std::uint32_t& mark, std::uint32_t bytes);
   void reclaim_outside();
+  [[noreturn]] static void throw_closed();
 
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;
@@ -210,6 +223,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   QuietMutex issue_lock_;
   std::mutex build_lock_;
   std::condition_variable built_one_;
+  bool closed_ = false;  // changed with the issue lock and build_lock_ held
   std::map<Key, Built> built_;
   std::map<std::vector<std::string>, std::shared_ptr<Executable>> sources_;
   std::atomic<std::uint32_t> generation_{1};

@@ -235,9 +235,7 @@ void LaunchWindow::exit() noexcept {
   Failures failures;
   for (const auto& device : core_.devices()) {
     try {
-      const runtime::DeviceState::Turn turn(*device);
-      window_of(*device).closed = true;
-      device->finish_all();
+      device->close();
     } catch (...) {
       failures.push_back(current_failure());
     }
@@ -353,7 +351,7 @@ runtime::Executable& LaunchWindow::executable_of(runtime::DeviceState& device, P
 }
 
 void LaunchWindow::launch_single(runtime::DeviceState& device, HeldLaunch& launch) {
-  if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
+  device.refuse_if_closed();
   runtime::Executable& executable = executable_of(device, *launch.prepared, launch.may_alias);
   const runtime::Dim3& block = launch.shape.block;
   if (!launch.parts.empty() &&

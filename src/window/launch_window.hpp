@@ -174,7 +174,6 @@ class LaunchWindow final : public runtime::HeldWork {
     PlanCache plans;
     std::vector<runtime::Argument> arguments;  // of the fused launch being issued
     Immediate immediate;                       // the launch that runs at once
-    bool closed = false;                       // the exit flush is over
     bool unsubmitted = false;                  // launched, not yet submitted
   };
   using Failures = std::vector<Error>;

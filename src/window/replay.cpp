@@ -42,7 +42,7 @@ bool LaunchWindow::describe_fused(runtime::DeviceState& device, Group& group, Fu
 std::size_t LaunchWindow::describe(runtime::DeviceState& device, std::size_t first) {
   DeviceWindow& window = window_of(device);
   window.commands.clear();
-  if (window.closed) return 0;
+  if (device.is_closed()) return 0;
   if (window.fused_launches.size() < window.issuing.size()) {
     window.fused_launches.resize(window.issuing.size());
   }

@@ -51,7 +51,7 @@ std::uint32_t& LaunchWindow::scratch_mark_of(const Call& call) {
 
 void LaunchWindow::start(const Call& call, Immediate& launch, runtime::Executable& executable) {
   runtime::DeviceState& device = call.device;
-  if (call.window.closed) throw Error(Errc::no_device, "the program is exiting");
+  call.device.refuse_if_closed();
   if (call.stream) {
     for (const Immediate::BoundSpan& span : launch.spans) {
       call.stream->use(*span.copy, span.writes);

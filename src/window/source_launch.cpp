@@ -90,7 +90,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
         argument.buffer = copy.buffer;
         if (launch.stream) launch.stream->use(copy, true);
       }
-      if (window_of(device).closed) throw Error(Errc::no_device, "the program is exiting");
+      device.refuse_if_closed();
       if (!launch.stream) window_of(device).unsubmitted = true;
       runtime::Queue& queue = launch.stream ? launch.stream->queue() : device.driver().queue();
       device.launch(queue, scratch_mark, launch.executable, shape, arguments);
