@@ -16,10 +16,10 @@
 
 #include <salvo/salvo.hpp>
 
-#include "backends/native/native_code.hpp"
 #include "backends/native/native_compiler.hpp"
 #include "backends/native/native_device.hpp"
 #include "backends/native/native_module.hpp"
+#include "backends/native/native_object.hpp"
 #include "native_gallery.hpp"
 #include "window/kernel_record.hpp"
 

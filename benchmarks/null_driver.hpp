@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda_family/parameters.hpp"
+#include "backends/cuda_family/cuda_family_parameters.hpp"
 #include "runtime/backend.hpp"
 
 namespace bench {

@@ -90,8 +90,8 @@ class Opened {
   Opened& operator=(const Opened&) = delete;
 
   std::array<Argument, 3> arguments(int i, bool independent) const {
-    using salvo::runtime::Touch;
-    return {Argument{.buffer = buffers[0], .length = kCount, .touch = Touch::read},
+    using salvo::runtime::AccessMode;
+    return {Argument{.buffer = buffers[0], .length = kCount, .access = AccessMode::read},
             Argument{.buffer = buffers[independent ? static_cast<std::size_t>(i) + 1 : 1],
                      .length = kCount},
             Argument{.bits = kCount}};

@@ -37,9 +37,9 @@ bool touches_memory(const Node& node) {
 /// Judges one pair.
 class Judge {
  public:
-  Judge(EpilogueAnalysis& pair, const std::vector<Meeting>& meetings)
+  Judge(EpilogueAnalysis& pair, const std::vector<Aliasing>& aliasing)
       : pair_(pair),
-        meetings_(meetings),
+        aliasing_(aliasing),
         producer_(passes::summarize(pair.producer)),
         consumer_(passes::summarize(pair.consumer)) {}
 
@@ -72,8 +72,8 @@ class Judge {
     pair_.words = words;
   }
 
-  Meeting meeting(std::size_t p, std::size_t c) const {
-    return meetings_[p * consumer_.parameters.size() + c];
+  Aliasing aliasing_of(std::size_t p, std::size_t c) const {
+    return aliasing_[p * consumer_.parameters.size() + c];
   }
   static bool accessed(const passes::ParameterAccess& access) {
     return access.reads || access.writes;
@@ -89,7 +89,7 @@ class Judge {
     for (std::size_t p = 0; p < producers; ++p) {
       if (!producer_.parameters[p].writes) continue;
       for (std::size_t c = 0; c < consumers; ++c) {
-        if (meeting(p, c) == Meeting::apart || !accessed(consumer_.parameters[c])) continue;
+        if (aliasing_of(p, c) == Aliasing::disjoint || !accessed(consumer_.parameters[c])) continue;
         if (producer_.parameters[p].atomics) {
           return refuse(Reason::hazard, "the producer updates the vector atomically");
         }
@@ -100,9 +100,9 @@ class Judge {
     if (!read) return refuse(Reason::hazard, "it reads nothing that the producer writes");
     for (std::size_t p = 0; p < producers; ++p) {
       for (std::size_t c = 0; c < consumers; ++c) {
-        if (stores_[p] && on_vector_[c] && meeting(p, c) != Meeting::same) {
+        if (stores_[p] && on_vector_[c] && aliasing_of(p, c) != Aliasing::same) {
           return refuse(Reason::hazard,
-                        meeting(p, c) == Meeting::overlap
+                        aliasing_of(p, c) == Aliasing::overlap
                             ? "it sees the vector by another start, element type or stride"
                             : "it touches two outputs of the producer");
         }
@@ -157,8 +157,8 @@ class Judge {
     for (std::size_t p = 0; p < producer_.parameters.size(); ++p) {
       for (std::size_t c = 0; c < consumer_.parameters.size(); ++c) {
         if (!consumer_.parameters[c].writes || !producer_.parameters[p].reads) continue;
-        if (meeting(p, c) == Meeting::apart) continue;
-        if (meeting(p, c) != Meeting::same || producer_.parameters[p].atomics ||
+        if (aliasing_of(p, c) == Aliasing::disjoint) continue;
+        if (aliasing_of(p, c) != Aliasing::same || producer_.parameters[p].atomics ||
             !reads_at_store(pair_.producer.parameters[p].memory)) {
           return refuse(Reason::hazard, "it writes what the producer may read at another time");
         }
@@ -189,7 +189,7 @@ class Judge {
   }
 
   EpilogueAnalysis& pair_;
-  const std::vector<Meeting>& meetings_;
+  const std::vector<Aliasing>& aliasing_;
   const passes::Summary producer_;
   const passes::Summary consumer_;
   std::vector<bool> stores_;     // by the producer's parameter: it stores the vector
@@ -334,12 +334,12 @@ std::string_view consumer_refusal(const ir::Kernel& kernel) {
 }
 
 EpilogueAnalysis analyse_epilogue(const ir::Kernel& producer, const ir::Kernel& consumer,
-                                  const std::vector<Meeting>& meetings) {
+                                  const std::vector<Aliasing>& aliasing) {
   EpilogueAnalysis pair;
   // Simplified, so that equal indexes are one value.
   pair.producer = passes::simplify(passes::lower_returns(producer));
   pair.consumer = passes::simplify(passes::lower_returns(consumer));
-  Judge(pair, meetings).run();
+  Judge(pair, aliasing).run();
   return pair;
 }
 

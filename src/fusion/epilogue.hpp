@@ -14,10 +14,10 @@
 namespace salvo::fusion {
 
 /// How the bytes of a producer's span lie to those of a consumer's, in one pair of launches.
-enum class Meeting : std::uint8_t {
-  apart,    // none in common, or one of the two is a scalar
-  same,     // same first byte and same scalar element type
-  overlap,  // anything else
+enum class Aliasing : std::uint8_t {
+  disjoint,  // none in common, or one of the two is a scalar
+  same,      // same first byte and same scalar element type
+  overlap,   // anything else
 };
 
 /// Why `kernel` can be nobody's consumer (W39), in words; empty if it can.
@@ -40,10 +40,10 @@ struct EpilogueAnalysis {
   std::vector<std::uint32_t> consumer_parameters;
 };
 
-/// Whether the pair may merge, sizes apart (W39, W45, W46). `meetings` has a row for each parameter
+/// Whether the pair may merge, sizes apart (W39, W45, W46). `aliasing` has a row for each parameter
 /// of the producer, with an entry for each of the consumer's.
 EpilogueAnalysis analyse_epilogue(const ir::Kernel& producer, const ir::Kernel& consumer,
-                                  const std::vector<Meeting>& meetings);
+                                  const std::vector<Aliasing>& aliasing);
 
 /// The kernel that does the work of both (W40, W44, W45). Its parameters are the producer's, then
 /// the consumer's, then an i32: the number of threads the consumer was launched with.

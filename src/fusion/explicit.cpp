@@ -341,19 +341,19 @@ ir::Kernel fuse_through(const FusedPart& producer, const FusedPart& consumer) {
   return Fuser(producer, consumer).run();
 }
 
-std::vector<ApartSpans> spans_kept_apart(const FusedPart& producer, const FusedPart& consumer) {
+std::vector<DisjointSpans> spans_kept_apart(const FusedPart& producer, const FusedPart& consumer) {
   const passes::Summary reads = passes::summarize(producer.kernel);
   const passes::Summary writes = passes::summarize(consumer.kernel);
   const Placement placed = place_parameters(producer, consumer);
   const bool own_element = at_own_element(consumer.kernel, memory_of(consumer));
-  std::vector<ApartSpans> all;
+  std::vector<DisjointSpans> all;
   for (std::size_t p = 0; p < placed.producer.size(); ++p) {
     if (placed.producer[p] == kNone || !reads.parameters[p].reads) continue;
     const MemoryId read = producer.kernel.parameters[p].memory;
     for (std::size_t c = 0; c < placed.consumer.size(); ++c) {
       if (placed.consumer[c] == kNone || !writes.parameters[c].writes) continue;
       const MemoryId written = consumer.kernel.parameters[c].memory;
-      ApartSpans pair{placed.producer[p], placed.consumer[c]};
+      DisjointSpans pair{placed.producer[p], placed.consumer[c]};
       pair.in_place = own_element && at_own_element(producer.kernel, read) &&
                       at_own_element(consumer.kernel, written) &&
                       producer.kernel.memories[read].element.size ==

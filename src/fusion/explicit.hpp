@@ -35,12 +35,12 @@ ir::Kernel fuse_through(const FusedPart& producer, const FusedPart& consumer);
 
 /// Two spans of the fused kernel that must not share bytes: the producer's part reads one, at times
 /// after the consumer's part wrote the other.
-struct ApartSpans {
+struct DisjointSpans {
   std::uint32_t read = 0;  // parameters of the fused kernel
   std::uint32_t written = 0;
   /// All of it happens at one element in one thread, reads first: the same start is no overlap.
   bool in_place = false;
 };
-std::vector<ApartSpans> spans_kept_apart(const FusedPart& producer, const FusedPart& consumer);
+std::vector<DisjointSpans> spans_kept_apart(const FusedPart& producer, const FusedPart& consumer);
 
 }  // namespace salvo::fusion

@@ -40,15 +40,15 @@ struct Buffer {
 };
 
 /// How a launch touches a span: what a backend orders its commands by. Unknown is read_write.
-enum class Touch : std::uint8_t { none, read, write, read_write };
+enum class AccessMode : std::uint8_t { none, read, write, read_write };
 
 /// One argument of a launch: the parameters' in order, `slots` consecutive ones for a table.
 struct Argument {
-  Buffer buffer{};                  // span; an empty span may have none
-  std::uint64_t byte_offset = 0;    // span: first byte of the view within the buffer
-  std::uint64_t length = 0;         // span: elements
-  std::uint64_t bits = 0;           // scalar: its bytes, zero-extended, in the parameter's own type
-  Touch touch = Touch::read_write;  // span; unused slots of a table are `none`
+  Buffer buffer{};                // span; an empty span may have none
+  std::uint64_t byte_offset = 0;  // span: first byte of the view within the buffer
+  std::uint64_t length = 0;       // span: elements
+  std::uint64_t bits = 0;         // scalar: its bytes, zero-extended, in the parameter's own type
+  AccessMode access = AccessMode::read_write;  // span; unused slots of a table are `none`
   /// So many consecutive slots of a table, all with this value; those of a parameter whose touch is
   /// `none` need no value. More than 1 only for a driver that takes them.
   std::uint32_t repeats = 1;

@@ -27,10 +27,10 @@ Dependencies::Dependencies(std::span<const LaunchCommand> commands) {
       if (earlier != kNone && earlier != launch) before_.push_back(earlier);
     };
     for (const Argument& argument : commands[launch].arguments) {
-      if (!argument.buffer || argument.touch == Touch::none) continue;
+      if (!argument.buffer || argument.access == AccessMode::none) continue;
       Uses& uses = buffers[argument.buffer.handle];
       add(uses.writer);
-      if (argument.touch == Touch::read) {
+      if (argument.access == AccessMode::read) {
         uses.readers.push_back(launch);
         continue;
       }

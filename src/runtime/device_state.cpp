@@ -213,7 +213,7 @@ std::shared_ptr<Executable> DeviceState::executable(const UserSource& source) {
 }
 
 void DeviceState::close() {
-  const Turn turn(*this);
+  const IssueTurn turn(*this);
   {
     std::unique_lock lock(build_lock_);
     closed_ = true;
@@ -294,7 +294,7 @@ void DeviceState::on_scratch_drain(std::function<void()> reclaim) {
   reclaimers_.push_back(std::move(reclaim));
 }
 
-DeviceState::Turn::Turn(DeviceState& device) : device_(device) {
+DeviceState::IssueTurn::IssueTurn(DeviceState& device) : device_(device) {
   if (device.is_reclaiming()) {
     throw Error(Errc::invalid_argument,
                 "what on_scratch_drain registered launched a kernel or cleared a cache");

@@ -90,12 +90,12 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// The issue lock of a thread that launches, or changes what launches use. Launches keep their
   /// order: it waits while another thread has let go of the lock in the middle of one, to run what
   /// `on_scratch_drain` registered. Throws Errc::invalid_argument if that is this thread.
-  class Turn {
+  class IssueTurn {
    public:
-    explicit Turn(DeviceState& device);
-    ~Turn() { device_.issue_lock_.unlock(); }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    explicit IssueTurn(DeviceState& device);
+    ~IssueTurn() { device_.issue_lock_.unlock(); }
+    IssueTurn(const IssueTurn&) = delete;
+    IssueTurn& operator=(const IssueTurn&) = delete;
 
    private:
     DeviceState& device_;
@@ -107,14 +107,14 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// Makes ready for a launch whose threads spill more than `scratch_mark`, the most of that
   /// queue's launches so far: waits for the device, runs what `on_scratch_drain` registered and
   /// gives cached memory back, once for each new maximum (P7), because the driver is about to
-  /// allocate scratch memory. A Turn is held, and let go of meanwhile (W25); true if so.
+  /// allocate scratch memory. An IssueTurn is held, and let go of meanwhile (W25); true if so.
   bool make_scratch(std::uint32_t& scratch_mark, const Executable& executable) {
     if (executable.spill_bytes_per_thread() <= scratch_mark) [[likely]]
       return false;
     grow_scratch(scratch_mark, executable.spill_bytes_per_thread());
     return true;
   }
-  /// Launches on a queue, with scratch memory made. A Turn is held.
+  /// Launches on a queue, with scratch memory made. An IssueTurn is held.
   void launch(Queue& queue, std::uint32_t& scratch_mark, Executable& executable,
               const LaunchShape& shape, std::span<const Argument> arguments) {
     make_scratch(scratch_mark, executable);
@@ -158,7 +158,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// compilers would lose what they stand on. From here on nothing launches, and builds throw
   /// Errc::no_device.
   void close();
-  /// A Turn is held.
+  /// An IssueTurn is held.
   void refuse_if_closed() const {
     if (closed_) [[unlikely]]
       throw_closed();

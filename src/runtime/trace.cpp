@@ -67,7 +67,7 @@ void Trace::span(const TraceNote& note, Clock::time_point begin) {
   write(text_of(event));
 }
 
-void Trace::moment(const TraceNote& note) {
+void Trace::instant(const TraceNote& note) {
   nlohmann::json event = event_of(note, "i", microseconds(Clock::now()));
   event["s"] = "t";
   event["pid"] = 0;

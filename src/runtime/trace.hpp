@@ -39,7 +39,7 @@ class Trace {
 
   /// The calling thread was at it from `begin` until now.
   void span(const TraceNote& note, Clock::time_point begin);
-  void moment(const TraceNote& note);
+  void instant(const TraceNote& note);
   /// The device named in the note was at it.
   void on_device(const TraceNote& note, double begin_us, double duration_us);
   double microseconds(Clock::time_point time) const;

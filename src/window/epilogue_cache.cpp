@@ -10,7 +10,7 @@
 namespace salvo::window {
 namespace {
 
-using fusion::Meeting;
+using fusion::Aliasing;
 using fusion::Proof;
 
 /// More than that many proofs of one pair are not kept, nor that many threads enumerated for it: a
@@ -19,9 +19,10 @@ constexpr std::size_t kMostProofs = 1024;
 constexpr std::uint64_t kMostEnumerated = fusion::kMostEnumerated * 4;
 
 /// How a span of the producer lies to one of the consumer.
-Meeting meeting(const HeldLaunch& producer, const Access& a, const HeldLaunch& consumer,
-                const Access& b) {
-  if (!a.copy || a.copy != b.copy || a.begin >= b.end || b.begin >= a.end) return Meeting::apart;
+Aliasing aliasing_of(const HeldLaunch& producer, const Access& a, const HeldLaunch& consumer,
+                     const Access& b) {
+  if (!a.copy || a.copy != b.copy || a.begin >= b.end || b.begin >= a.end)
+    return Aliasing::disjoint;
   const auto element = [](const HeldLaunch& launch, const Access& access) -> const ir::Element& {
     const ir::Kernel& kernel = launch.kernel->kernel;
     return kernel.memories[kernel.parameters[access.parameter].memory].element;
@@ -30,7 +31,7 @@ Meeting meeting(const HeldLaunch& producer, const Access& a, const HeldLaunch& c
   const bool same =
       producer.arguments[a.parameter].byte_offset == consumer.arguments[b.parameter].byte_offset &&
       first.is_scalar() && first == element(consumer, b);
-  return same ? Meeting::same : Meeting::overlap;
+  return same ? Aliasing::same : Aliasing::overlap;
 }
 
 /// By parameter, elements of a span or bits of a scalar.
@@ -66,21 +67,21 @@ EpilogueCache::Pair& EpilogueCache::find_pair(const HeldLaunch& producer,
   const std::size_t columns = consumer.arguments.size();
   for (const Access& produced : producer.accesses) {
     for (const Access& consumed : consumer.accesses) {
-      const Meeting how = meeting(producer, produced, consumer, consumed);
-      if (how == Meeting::apart) continue;
+      const Aliasing how = aliasing_of(producer, produced, consumer, consumed);
+      if (how == Aliasing::disjoint) continue;
       key_.push_back(produced.parameter * columns + consumed.parameter);
       key_.push_back(static_cast<std::uint64_t>(how));
     }
   }
   std::unique_ptr<Pair>& pair = pairs_[key_];
   if (!pair) {
-    std::vector<Meeting> meetings(producer.arguments.size() * columns, Meeting::apart);
+    std::vector<Aliasing> aliasing(producer.arguments.size() * columns, Aliasing::disjoint);
     for (std::size_t k = kMeetings; k < key_.size(); k += 2) {
-      meetings[key_[k]] = static_cast<Meeting>(key_[k + 1]);
+      aliasing[key_[k]] = static_cast<Aliasing>(key_[k + 1]);
     }
     auto made = std::make_unique<Pair>();
     made->analysis =
-        fusion::analyse_epilogue(*producer.prepared->kernel, *consumer.prepared->kernel, meetings);
+        fusion::analyse_epilogue(*producer.prepared->kernel, *consumer.prepared->kernel, aliasing);
     pair = std::move(made);
   }
   return *pair;

@@ -55,10 +55,10 @@ std::string Explain::json(const Decision& decision) {
 
 void Explain::say(Decision decision) {
   if (trace_) {
-    trace_->moment({.what = trace_name(decision),
-                    .kernel = decision.kernels,
-                    .device = decision.device,
-                    .words = decision.applied ? "" : name(decision.reason)});
+    trace_->instant({.what = trace_name(decision),
+                     .kernel = decision.kernels,
+                     .device = decision.device,
+                     .words = decision.applied ? "" : name(decision.reason)});
   }
   const std::lock_guard lock(lock_);
   if (format_ != runtime::ExplainFormat::off) {

@@ -17,7 +17,7 @@ void add_access(HeldLaunch& launch, std::uint32_t parameter, runtime::Storage& s
                 runtime::DeviceCopy* copy, std::uint32_t store_unit) {
   const ParameterFacts& facts = launch.kernel->parameters[parameter];
   runtime::Argument& argument = launch.arguments[parameter];
-  argument.touch = facts.touch;
+  argument.access = facts.access;
   const ByteRange bytes =
       touched_bytes(argument.byte_offset, argument.length, facts.element_bytes, store_unit);
   // Written in place: copying one right after its small fields were stored stalls the processor.

@@ -208,7 +208,7 @@ LaunchWindow::Outcome LaunchWindow::place(const Candidate& candidate,
 void LaunchWindow::make_room(runtime::DeviceState& device) {
   Failures failures;
   {
-    const runtime::DeviceState::Turn turn(device);
+    const runtime::DeviceState::IssueTurn turn(device);
     issue_oldest(device, 1, failures);
   }
   throw_first(std::move(failures));

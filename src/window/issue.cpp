@@ -164,7 +164,7 @@ void LaunchWindow::issue_device(runtime::DeviceState& device, Failures& failures
   if (window_of(device).unissued.load(std::memory_order_acquire) == 0) return;
   if (device.is_reclaiming()) return;  // this thread is issuing
   const runtime::TraceScope traced(device.trace(), "issue", "", device.id());
-  const runtime::DeviceState::Turn turn(device);
+  const runtime::DeviceState::IssueTurn turn(device);
   issue_oldest(device, kAll, failures);
 }
 

@@ -24,7 +24,7 @@ std::uint64_t next_serial() noexcept {
 
 std::vector<window::ParameterFacts> facts_of(const ir::Kernel& kernel,
                                              const passes::Summary& summary) {
-  using runtime::Touch;
+  using runtime::AccessMode;
   std::vector<window::ParameterFacts> all;
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
     window::ParameterFacts facts;
@@ -34,10 +34,10 @@ std::vector<window::ParameterFacts> facts_of(const ir::Kernel& kernel,
       facts.reads = access.reads || access.atomics;
       facts.writes = access.writes || access.atomics;
       facts.element_bytes = kernel.memories[kernel.parameters[p].memory].element.size;
-      facts.touch = facts.reads && facts.writes ? Touch::read_write
-                    : facts.writes              ? Touch::write
-                    : facts.reads               ? Touch::read
-                                                : Touch::none;
+      facts.access = facts.reads && facts.writes ? AccessMode::read_write
+                     : facts.writes              ? AccessMode::write
+                     : facts.reads               ? AccessMode::read
+                                                 : AccessMode::none;
     }
     all.push_back(facts);
   }
@@ -128,7 +128,7 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
 
 KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
                            std::vector<window::LiveValue> live_values,
-                           std::vector<fusion::ApartSpans> kept_apart, Contraction mode)
+                           std::vector<fusion::DisjointSpans> kept_apart, Contraction mode)
     : serial(next_serial()),
       kernel(std::move(fused)),
       name(runtime::lasting_name(kernel.name)),

@@ -34,7 +34,7 @@ struct ParameterFacts {
   bool reads = false;  // an atomic reads and writes (W8)
   bool writes = false;
   std::uint32_t element_bytes = 0;
-  runtime::Touch touch = runtime::Touch::none;
+  runtime::AccessMode access = runtime::AccessMode::none;
 };
 
 /// A kernel as one device knows it. Found by identity on a repeat launch (W71).
@@ -78,7 +78,7 @@ struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   /// Two kernels made one by `salvo::fuse`: its contracted form is made of theirs, so that nothing
   /// is contracted across (W49, W50).
   KernelRecord(ir::Kernel fused, ir::Kernel contracted, std::vector<window::LiveValue> live_values,
-               std::vector<fusion::ApartSpans> kept_apart, Contraction mode);
+               std::vector<fusion::DisjointSpans> kept_apart, Contraction mode);
   /// A producer with its consumer merged in: its operations are final, as those of the two were.
   KernelRecord(ir::Kernel merged, const KernelRecord& producer, const KernelRecord& consumer);
   ~KernelRecord();
@@ -108,7 +108,7 @@ struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   const Reason horizontal_refusal;  // Reason::none: may be a member of a group
   const std::vector<window::ParameterFacts> parameters;
   const std::uint64_t shared_bytes;
-  const std::vector<fusion::ApartSpans> apart;  // spans that a launch must not let overlap (W49)
+  const std::vector<fusion::DisjointSpans> apart;  // spans that a launch must not let overlap (W49)
   /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
   std::atomic<bool> failed{false};
   /// Why it is never held, whatever the device and the switches; Reason::none for most.

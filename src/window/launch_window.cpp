@@ -160,7 +160,7 @@ void LaunchWindow::upload(runtime::DeviceState& device,
 void LaunchWindow::clear_fused_cache() {
   forget_repetitions();
   for (const auto& device : core_.devices()) {
-    const runtime::DeviceState::Turn turn(*device);
+    const runtime::DeviceState::IssueTurn turn(*device);
     window_of(*device).plans.clear();
   }
   fused_cache_.clear();
@@ -171,7 +171,7 @@ void LaunchWindow::clear_launch_cache() {
   forget_repetitions();
   Failures failures;
   for (const auto& device : core_.devices()) {
-    const runtime::DeviceState::Turn turn(*device);
+    const runtime::DeviceState::IssueTurn turn(*device);
     try {
       device->finish(device->driver().queue());
     } catch (...) {

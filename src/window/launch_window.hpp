@@ -206,12 +206,13 @@ class LaunchWindow final : public runtime::HeldWork {
                                        const std::string& kernel, std::uint64_t shared_bytes,
                                        std::uint32_t usual_block, const Dims& dims);
   /// What one walk over the arguments of a call tells.
-  struct Glance {
+  struct ArgumentStatus {
     bool ready = true;     // the launch can be made of them as they are
     bool escaped = false;  // an argument's device address was handed out (W24)
   };
-  static Glance check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
-                                const Dims& dims, std::span<const detail::CallArgument> arguments);
+  static ArgumentStatus check_arguments(const runtime::DeviceState& device,
+                                        const KernelRecord& record, const Dims& dims,
+                                        std::span<const detail::CallArgument> arguments);
 
   static std::uint32_t automatic_block(runtime::DeviceState& device, Prepared& prepared);
   Reason why_not_held(const runtime::DeviceState& device, bool escaped,
@@ -293,7 +294,7 @@ class LaunchWindow final : public runtime::HeldWork {
                 Work&& work) {
     for (;;) {
       if (!are_ready(arguments, device)) bring_to_device(device, arguments);
-      const runtime::DeviceState::Turn turn(device);
+      const runtime::DeviceState::IssueTurn turn(device);
       try {
         // Another thread may have moved a vector away, or written it on the host, meanwhile.
         if (!are_ready(arguments, device) && !try_upload(device, arguments)) continue;

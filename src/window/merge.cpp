@@ -183,7 +183,7 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Candidate& candida
     const ParameterFacts& facts = merge.kernel->parameters[access.parameter];
     access.reads = facts.reads;
     access.writes = facts.writes;
-    launch.arguments[access.parameter].touch = facts.touch;
+    launch.arguments[access.parameter].access = facts.access;
   }
   const auto append = [&](const HeldLaunch& one) {
     const auto base = static_cast<std::uint32_t>(launch.arguments.size());

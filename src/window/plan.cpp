@@ -97,7 +97,7 @@ void bind_members(const Plan& plan, const Group& group, bool repeats,
       }
       // Unused slots repeat the first: an argument must be something, and nothing touches it.
       runtime::Argument unused = member(run.first).arguments[p];
-      unused.touch = runtime::Touch::none;
+      unused.access = runtime::AccessMode::none;
       pad(unused, run.slots - run.count);
     }
   }

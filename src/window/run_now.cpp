@@ -21,7 +21,7 @@ bool LaunchWindow::bind(const Call& call, Immediate& launch) {
     if (!facts.is_span) continue;
     argument.byte_offset = given.byte_offset;
     argument.length = given.length;
-    argument.touch = facts.touch;
+    argument.access = facts.access;
     argument.buffer = {};
     if (!given.storage) continue;
     if (!is_ready(given, call.device)) return false;
@@ -75,7 +75,7 @@ void LaunchWindow::run_now(const Call& call, bool ready) {
   issue_all();  // W7
   for (;; ready = false) {
     if (!ready) bring_to_device(call.device, call.arguments);
-    const runtime::DeviceState::Turn turn(call.device);
+    const runtime::DeviceState::IssueTurn turn(call.device);
     Immediate& launch = call.window.immediate;
     try {
       // Another thread may have moved a vector away, or written it on the host, meanwhile.

@@ -73,7 +73,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
     std::uint32_t& scratch_mark =
         launch.stream ? launch.stream->scratch_mark() : device.scratch_mark();
     try {
-      const runtime::DeviceState::Turn turn(device);
+      const runtime::DeviceState::IssueTurn turn(device);
       device.make_scratch(scratch_mark, launch.executable);
     } catch (...) {
       throw CallFailed{current_failure()};

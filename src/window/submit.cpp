@@ -47,9 +47,9 @@ void check_whole_warps(const runtime::DeviceState& device, const std::string& ke
 }
 
 /// Whether a launch may bind these to two spans that a fused kernel needs apart (W49).
-bool are_apart(const fusion::ApartSpans& pair, const Dims& dims, const detail::CallArgument& read,
-               const detail::CallArgument& written, std::uint64_t read_bytes,
-               std::uint64_t written_bytes) noexcept {
+bool are_apart(const fusion::DisjointSpans& pair, const Dims& dims,
+               const detail::CallArgument& read, const detail::CallArgument& written,
+               std::uint64_t read_bytes, std::uint64_t written_bytes) noexcept {
   if (!read.storage || read.storage != written.storage) return true;
   if (read.byte_offset + read.length * read_bytes <= written.byte_offset ||
       written.byte_offset + written.length * written_bytes <= read.byte_offset) {
@@ -132,7 +132,7 @@ std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepar
   try {
     if (usual == 0) {
       // Held so that nobody drops the compiled kernel meanwhile.
-      const runtime::DeviceState::Turn turn(device);
+      const runtime::DeviceState::IssueTurn turn(device);
       usual = device.driver().preferred_block(&device.executable(
           *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
           &prepared.programs[0]));
@@ -146,7 +146,7 @@ std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepar
   return usual;
 }
 
-LaunchWindow::Glance LaunchWindow::check_arguments(
+LaunchWindow::ArgumentStatus LaunchWindow::check_arguments(
     const runtime::DeviceState& device, const KernelRecord& record, const Dims& dims,
     std::span<const detail::CallArgument> arguments) {
   const ir::Kernel& kernel = record.kernel;
@@ -155,7 +155,7 @@ LaunchWindow::Glance LaunchWindow::check_arguments(
     refuse(kernel.name, dims,
            fmt::format("{} arguments for {} parameters", arguments.size(), declared));
   }
-  Glance glance;
+  ArgumentStatus glance;
   for (std::size_t p = 0; p < declared; ++p) {
     if (!record.parameters[p].is_span) continue;
     const detail::CallArgument& argument = arguments[p];
@@ -174,7 +174,7 @@ LaunchWindow::Glance LaunchWindow::check_arguments(
     glance.ready = glance.ready && is_ready(argument, device);
     glance.escaped = glance.escaped || argument.storage->escaped();
   }
-  for (const fusion::ApartSpans& pair : record.apart) {
+  for (const fusion::DisjointSpans& pair : record.apart) {
     if (!are_apart(pair, dims, arguments[pair.read], arguments[pair.written],
                    record.parameters[pair.read].element_bytes,
                    record.parameters[pair.written].element_bytes)) {
@@ -214,7 +214,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
     throw;
   }
   const runtime::TraceScope traced(device.trace(), "submit", name, device.id());
-  const Glance glance = check_arguments(device, *kernel, dims, arguments);
+  const ArgumentStatus glance = check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
   try {
     prepared = &kernel->on(device);

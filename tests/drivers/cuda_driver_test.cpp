@@ -10,8 +10,8 @@
 
 #include "backends/cuda/cuda_api.hpp"
 #include "backends/cuda/cuda_backend.hpp"
-#include "backends/cuda/cuda_facts.hpp"
-#include "backends/cuda_family/device.hpp"
+#include "backends/cuda/cuda_properties.hpp"
+#include "backends/cuda_family/cuda_family_device.hpp"
 #include "drivers/driver_fixture.hpp"
 #include "salvo/error.hpp"
 #include "unit/kernel_shapes.hpp"

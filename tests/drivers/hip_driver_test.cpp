@@ -11,7 +11,7 @@
 
 #include "backends/hip/hip_api.hpp"
 #include "backends/hip/hip_backend.hpp"
-#include "backends/hip/hip_facts.hpp"
+#include "backends/hip/hip_properties.hpp"
 #include "drivers/driver_fixture.hpp"
 #include "salvo/error.hpp"
 #include "unit/kernel_shapes.hpp"

@@ -15,9 +15,9 @@ namespace {
 using backends::vulkan::Settings;
 using ir::Op;
 using ir::Scalar;
+using runtime::AccessMode;
 using runtime::Argument;
 using runtime::Buffer;
-using runtime::Touch;
 
 TEST_F(VulkanRules, W74_ABatchIsSubmittedWhenItIsFull) {
   open(4);
@@ -63,7 +63,7 @@ TEST_F(VulkanRules, W74_ALaunchOfAnotherStreamSubmits) {
   const Buffer y = buffer();
   launch(*first_, x);
   EXPECT_EQ(submissions(), 0u);
-  launch(*first_, y, 0, Touch::read_write, stream.get());
+  launch(*first_, y, 0, AccessMode::read_write, stream.get());
   EXPECT_EQ(submissions(), 1u);
 }
 
@@ -115,10 +115,10 @@ TEST_F(VulkanRules, W76_WriteAfterReadIsADependence) {
   open(32);
   if (!driver_) return;
   const Buffer x = buffer();
-  launch(*first_, x, 0, Touch::read);
-  launch(*first_, x, 0, Touch::read);
+  launch(*first_, x, 0, AccessMode::read);
+  launch(*first_, x, 0, AccessMode::read);
   EXPECT_EQ(barriers(), 0u) << "between two readers";
-  launch(*first_, x, 0, Touch::write);
+  launch(*first_, x, 0, AccessMode::write);
   EXPECT_EQ(barriers(), 1u);
 }
 

@@ -105,10 +105,10 @@ std::vector<ir::Kernel> gallery() {
     all.push_back(both.record()->kernel);
     all.push_back(both.record()->contracted());
     // The consumer reads, as its first vector, the one that the producer stores.
-    std::vector<fusion::Meeting> meetings(16, fusion::Meeting::apart);
-    meetings[2 * 4 + 0] = fusion::Meeting::same;
+    std::vector<fusion::Aliasing> aliasing(16, fusion::Aliasing::disjoint);
+    aliasing[2 * 4 + 0] = fusion::Aliasing::same;
     const auto pair = fusion::analyse_epilogue(producer.record()->contracted(),
-                                               consumer.record()->contracted(), meetings);
+                                               consumer.record()->contracted(), aliasing);
     EXPECT_EQ(pair.refusal, Reason::none) << pair.words;
     all.push_back(fusion::merge_epilogue(pair));
   }

@@ -82,8 +82,8 @@ TEST_F(VulkanRules, P3_OnlyTheArgumentsThatChangedArePushed) {
   zero(from);
   const auto launch_with = [&](Buffer source, std::uint64_t added) {
     const runtime::Argument arguments[] = {
-        {.buffer = source, .length = kCount, .touch = runtime::Touch::read},
-        {.buffer = to, .length = kCount, .touch = runtime::Touch::write},
+        {.buffer = source, .length = kCount, .access = runtime::AccessMode::read},
+        {.buffer = to, .length = kCount, .access = runtime::AccessMode::write},
         {.bits = added}};
     driver_->launch(driver_->queue(), *code, {{1, 1, 1}, {kCount, 1, 1}, 0}, arguments);
   };

@@ -67,9 +67,10 @@ class VulkanRules : public testing::Test {
   }
 
   void launch(runtime::Executable& code, runtime::Buffer on, std::uint64_t first = 0,
-              runtime::Touch touch = runtime::Touch::read_write, runtime::Queue* queue = nullptr) {
+              runtime::AccessMode access = runtime::AccessMode::read_write,
+              runtime::Queue* queue = nullptr) {
     const runtime::Argument arguments[] = {
-        {.buffer = on, .byte_offset = first * 4, .length = kCount, .touch = touch}};
+        {.buffer = on, .byte_offset = first * 4, .length = kCount, .access = access}};
     driver_->launch(queue ? *queue : driver_->queue(), code, {{1, 1, 1}, {kCount, 1, 1}, 0},
                     arguments);
   }

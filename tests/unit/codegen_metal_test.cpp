@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/c_family/metal_dialect.hpp"
-#include "codegen/c_family/metal_words.hpp"
+#include "codegen/c_family/metal_reserved_words.hpp"
 #include "codegen/target.hpp"
 #include "salvo/error.hpp"
 #include "unit/kernel_shapes.hpp"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/c_family/opencl_dialect.hpp"
-#include "codegen/c_family/opencl_words.hpp"
+#include "codegen/c_family/opencl_reserved_words.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/target.hpp"
 #include "salvo/error.hpp"

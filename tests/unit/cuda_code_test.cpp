@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "backends/cuda/nvrtc_api.hpp"
-#include "backends/cuda_family/parameters.hpp"
+#include "backends/cuda_family/cuda_family_parameters.hpp"
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "salvo/error.hpp"

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 struct Use {
   std::uintptr_t buffer;
-  Touch touch;
+  AccessMode access;
 };
 
 /// Launches that touch buffers as given.
@@ -29,7 +29,7 @@ class Launches {
       for (const Use& use : launch) {
         Argument& argument = bound.emplace_back();
         argument.buffer.handle = use.buffer;
-        argument.touch = use.touch;
+        argument.access = use.access;
       }
     }
     for (const auto& bound : arguments_) commands_.push_back({nullptr, nullptr, bound});
@@ -46,10 +46,10 @@ TEST(Dependencies, OfNothingAreNone) {
 }
 
 TEST(Dependencies, ReadersComeAfterTheLastWriterAlone) {
-  const auto found = Launches({{{1, Touch::write}},
-                               {{1, Touch::read_write}},
-                               {{1, Touch::read}, {2, Touch::write}},
-                               {{1, Touch::read}, {3, Touch::write}}})
+  const auto found = Launches({{{1, AccessMode::write}},
+                               {{1, AccessMode::read_write}},
+                               {{1, AccessMode::read}, {2, AccessMode::write}},
+                               {{1, AccessMode::read}, {3, AccessMode::write}}})
                          .dependencies();
   EXPECT_THAT(found.of(0), IsEmpty());
   EXPECT_THAT(found.of(1), ElementsAre(0));
@@ -58,11 +58,11 @@ TEST(Dependencies, ReadersComeAfterTheLastWriterAlone) {
 }
 
 TEST(Dependencies, AWriterComesAfterAllReadersSinceTheLastWriter) {
-  const auto found = Launches({{{1, Touch::read}},
-                               {{1, Touch::read}},
-                               {{1, Touch::write}},
-                               {{1, Touch::read}},
-                               {{1, Touch::write}}})
+  const auto found = Launches({{{1, AccessMode::read}},
+                               {{1, AccessMode::read}},
+                               {{1, AccessMode::write}},
+                               {{1, AccessMode::read}},
+                               {{1, AccessMode::write}}})
                          .dependencies();
   EXPECT_THAT(found.of(2), ElementsAre(0, 1));
   EXPECT_THAT(found.of(3), ElementsAre(2));
@@ -70,10 +70,10 @@ TEST(Dependencies, AWriterComesAfterAllReadersSinceTheLastWriter) {
 }
 
 TEST(Dependencies, OfABufferBoundTwiceAreNotOfTheLaunchItself) {
-  const auto found = Launches({{{1, Touch::read}, {1, Touch::write}},
-                               {{1, Touch::write}, {1, Touch::read}},
-                               {{1, Touch::read}, {1, Touch::read}},
-                               {{1, Touch::write}}})
+  const auto found = Launches({{{1, AccessMode::read}, {1, AccessMode::write}},
+                               {{1, AccessMode::write}, {1, AccessMode::read}},
+                               {{1, AccessMode::read}, {1, AccessMode::read}},
+                               {{1, AccessMode::write}}})
                          .dependencies();
   EXPECT_THAT(found.of(0), IsEmpty());
   EXPECT_THAT(found.of(1), ElementsAre(0));
@@ -82,9 +82,9 @@ TEST(Dependencies, OfABufferBoundTwiceAreNotOfTheLaunchItself) {
 }
 
 TEST(Dependencies, ScalarsEmptySpansAndSpansLeftAloneHaveNone) {
-  const auto found = Launches({{{1, Touch::write}, {0, Touch::write}},
-                               {{1, Touch::none}, {0, Touch::write}},
-                               {{0, Touch::read_write}}})
+  const auto found = Launches({{{1, AccessMode::write}, {0, AccessMode::write}},
+                               {{1, AccessMode::none}, {0, AccessMode::write}},
+                               {{0, AccessMode::read_write}}})
                          .dependencies();
   EXPECT_THAT(found.of(1), IsEmpty());
   EXPECT_THAT(found.of(2), IsEmpty());
@@ -110,7 +110,7 @@ TEST(Dependencies, OrderWhatAnyTwoLaunchesShareAndNothingElse) {
     for (auto& launch : uses) {
       launch.resize(1 + random() % 4);
       for (Use& use : launch) {
-        use = {1 + random() % 6, static_cast<Touch>(random() % 4)};
+        use = {1 + random() % 6, static_cast<AccessMode>(random() % 4)};
       }
     }
     std::vector<std::vector<std::uint32_t>> every(uses.size());
@@ -119,8 +119,8 @@ TEST(Dependencies, OrderWhatAnyTwoLaunchesShareAndNothingElse) {
         bool conflicts = false;
         for (const Use& a : uses[earlier]) {
           for (const Use& b : uses[later]) {
-            const bool touched = a.touch != Touch::none && b.touch != Touch::none;
-            const bool only_read = a.touch == Touch::read && b.touch == Touch::read;
+            const bool touched = a.access != AccessMode::none && b.access != AccessMode::none;
+            const bool only_read = a.access == AccessMode::read && b.access == AccessMode::read;
             conflicts = conflicts || (a.buffer == b.buffer && touched && !only_read);
           }
         }

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/cuda_facts.hpp"
-#include "backends/cuda_family/error.hpp"
+#include "backends/cuda/cuda_properties.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
 
 namespace salvo::backends::cuda {
 namespace {

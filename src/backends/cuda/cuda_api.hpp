@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/cuda/nvrtc_api.hpp"
-#include "backends/cuda_family/drivers.hpp"
+#include "backends/cuda_family/cuda_family_drivers.hpp"
 
 namespace salvo::backends::cuda {
 

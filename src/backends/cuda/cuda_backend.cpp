@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/cuda_api.hpp"
-#include "backends/cuda_family/backend.hpp"
-#include "backends/cuda_family/device.hpp"
+#include "backends/cuda_family/cuda_family_backend.hpp"
+#include "backends/cuda_family/cuda_family_device.hpp"
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/ptx/emitter.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cuda_family/compiler.hpp"
+#include "backends/cuda_family/cuda_family_compiler.hpp"
 
 namespace salvo::backends::cuda {
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/error.hpp"
-#include "backends/hip/hip_facts.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
+#include "backends/hip/hip_properties.hpp"
 
 namespace salvo::backends::hip {
 namespace {

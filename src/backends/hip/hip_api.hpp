@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backends/cuda_family/drivers.hpp"
+#include "backends/cuda_family/cuda_family_drivers.hpp"
 #include "backends/hip/hiprtc_api.hpp"
 
 namespace salvo::backends::hip {

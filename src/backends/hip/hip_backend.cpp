@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/backend.hpp"
-#include "backends/cuda_family/device.hpp"
+#include "backends/cuda_family/cuda_family_backend.hpp"
+#include "backends/cuda_family/cuda_family_device.hpp"
 #include "backends/hip/hip_api.hpp"
 #include "codegen/c_family/hip_dialect.hpp"
 #include "codegen/c_family/printer.hpp"

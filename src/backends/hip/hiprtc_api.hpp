@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda_family/compiler.hpp"
+#include "backends/cuda_family/cuda_family_compiler.hpp"
 
 namespace salvo::backends::hip {
 

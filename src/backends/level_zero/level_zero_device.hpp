@@ -25,7 +25,7 @@ class LevelZeroDevice final : public runtime::DeviceDriver {
   runtime::Buffer allocate(std::size_t bytes) override;
   void release(runtime::Buffer buffer) noexcept override;
 
-  // Code: level_zero_code.cpp.
+  // Code: level_zero_device_code.cpp.
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override;
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel,

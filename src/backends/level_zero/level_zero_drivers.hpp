@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/level_zero/level_zero_facts.hpp"
+#include "backends/level_zero/level_zero_properties.hpp"
 
 namespace salvo::backends::level_zero {
 

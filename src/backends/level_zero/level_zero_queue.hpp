@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "backends/level_zero/level_zero_events.hpp"
-#include "backends/level_zero/level_zero_facts.hpp"
+#include "backends/level_zero/level_zero_properties.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::level_zero {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/metal/metal_executable.hpp"
-#include "backends/metal/metal_facts.hpp"
+#include "backends/metal/metal_properties.hpp"
 #include "backends/metal/metal_queue.hpp"
 #include "runtime/backend.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/metal/metal_api.hpp"
-#include "backends/metal/metal_facts.hpp"
+#include "backends/metal/metal_properties.hpp"
 
 namespace salvo::backends::metal {
 

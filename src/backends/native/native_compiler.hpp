@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/native/native_facts.hpp"
+#include "backends/native/native_properties.hpp"
 
 namespace salvo::backends::native {
 

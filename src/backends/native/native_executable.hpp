@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/native/native_code.hpp"
-#include "backends/native/native_facts.hpp"
+#include "backends/native/native_object.hpp"
+#include "backends/native/native_properties.hpp"
 #include "codegen/llvm/launch_record.hpp"
 #include "runtime/backend.hpp"
 

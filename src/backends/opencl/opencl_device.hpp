@@ -8,8 +8,8 @@
 #include <string>
 
 #include "backends/opencl/opencl_api.hpp"
-#include "backends/opencl/opencl_facts.hpp"
 #include "backends/opencl/opencl_objects.hpp"
+#include "backends/opencl/opencl_properties.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::opencl {
@@ -24,7 +24,7 @@ class OpenclDevice final : public runtime::DeviceDriver {
   runtime::Buffer allocate(std::size_t bytes) override;
   void release(runtime::Buffer buffer) noexcept override;
 
-  // Code: opencl_code.cpp.
+  // Code: opencl_device_code.cpp.
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override;
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel,

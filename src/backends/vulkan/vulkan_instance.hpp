@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/vulkan/vulkan_api.hpp"
-#include "backends/vulkan/vulkan_facts.hpp"
+#include "backends/vulkan/vulkan_properties.hpp"
 
 namespace salvo::backends::vulkan {
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "backends/vulkan/vulkan_facts.hpp"
+#include "backends/vulkan/vulkan_properties.hpp"
 
 namespace salvo::backends::vulkan {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "backends/vulkan/vulkan_facts.hpp"
+#include "backends/vulkan/vulkan_properties.hpp"
 
 namespace salvo::backends::vulkan {
 

@@ -15,8 +15,8 @@
 namespace salvo::backends::vulkan {
 namespace {
 
+using runtime::AccessMode;
 using runtime::Argument;
-using runtime::Touch;
 
 /// Batches on the device before a launch waits for the oldest.
 constexpr std::size_t kMostRunning = 64;
@@ -33,8 +33,8 @@ Block* block_of(const runtime::Buffer& buffer) {
   return reinterpret_cast<Block*>(buffer.handle);
 }
 
-bool writes(Touch touch) {
-  return touch == Touch::write || touch == Touch::read_write;
+bool writes(AccessMode access) {
+  return access == AccessMode::write || access == AccessMode::read_write;
 }
 
 }  // namespace
@@ -236,10 +236,10 @@ void Recorder::order_arguments(const VulkanExecutable& executable,
   const auto each_access = [&](const auto& visit) {
     for (std::size_t i = 0; i < plan.size(); ++i) {
       const Argument& argument = arguments[i];
-      if (!plan[i].is_span || !argument.buffer || argument.touch == Touch::none) continue;
+      if (!plan[i].is_span || !argument.buffer || argument.access == AccessMode::none) continue;
       const std::uint64_t end = argument.byte_offset + argument.length * plan[i].element_bytes;
       if (end == argument.byte_offset) continue;
-      visit(*block_of(argument.buffer), argument.byte_offset, end, writes(argument.touch));
+      visit(*block_of(argument.buffer), argument.byte_offset, end, writes(argument.access));
     }
   };
   bool depends = barrier_due_ || hazards_.full();

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "codegen/c_family/cuda_words.hpp"
+#include "codegen/c_family/cuda_reserved_words.hpp"
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/names.hpp"

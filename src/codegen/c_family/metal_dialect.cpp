@@ -10,7 +10,7 @@
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/metal_matrices.hpp"
-#include "codegen/c_family/metal_words.hpp"
+#include "codegen/c_family/metal_reserved_words.hpp"
 #include "codegen/c_family/names.hpp"
 #include "passes/access.hpp"
 #include "passes/expand_math_single.hpp"

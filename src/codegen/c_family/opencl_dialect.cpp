@@ -10,7 +10,7 @@
 #include "codegen/c_family/helpers.hpp"
 #include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/names.hpp"
-#include "codegen/c_family/opencl_words.hpp"
+#include "codegen/c_family/opencl_reserved_words.hpp"
 
 namespace salvo::codegen::c_family {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/wgsl/words.hpp"
+#include "codegen/wgsl/wgsl_reserved_words.hpp"
 
 namespace salvo::codegen::wgsl {
 namespace {

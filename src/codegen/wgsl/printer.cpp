@@ -19,7 +19,7 @@
 #include "codegen/wgsl/layout.hpp"
 #include "codegen/wgsl/memory.hpp"
 #include "codegen/wgsl/subset.hpp"
-#include "codegen/wgsl/words.hpp"
+#include "codegen/wgsl/wgsl_reserved_words.hpp"
 #include "passes/expand_math_single.hpp"
 #include "salvo/error.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda_family/api.hpp"
-#include "backends/cuda_family/facts.hpp"
+#include "backends/cuda_family/cuda_family_api.hpp"
+#include "backends/cuda_family/cuda_family_properties.hpp"
 
 namespace salvo::backends::cuda_family {
 

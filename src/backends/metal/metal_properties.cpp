@@ -1,6 +1,6 @@
 // What Metal says of a device, asked once in a process (P1).
 // SPDX-License-Identifier: MIT
-#include "backends/metal/metal_facts.hpp"
+#include "backends/metal/metal_properties.hpp"
 
 #include <algorithm>
 #include <limits>

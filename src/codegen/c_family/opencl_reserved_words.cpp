@@ -1,6 +1,6 @@
 // The identifiers that OpenCL C keeps for itself.
 // SPDX-License-Identifier: MIT
-#include "codegen/c_family/opencl_words.hpp"
+#include "codegen/c_family/opencl_reserved_words.hpp"
 
 #include <algorithm>
 #include <array>

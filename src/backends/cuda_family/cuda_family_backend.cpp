@@ -1,6 +1,6 @@
 // A backend on a driver of the family: it opens the devices that the driver knows.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/backend.hpp"
+#include "backends/cuda_family/cuda_family_backend.hpp"
 
 #include <utility>
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/cuda_family/error.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/dependencies.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cuda_family/drivers.hpp"
+#include "backends/cuda_family/cuda_family_drivers.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::cuda_family {

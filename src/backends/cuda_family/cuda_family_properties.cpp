@@ -1,6 +1,6 @@
 // What is known of a device of the family, as its driver describes it.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/facts.hpp"
+#include "backends/cuda_family/cuda_family_properties.hpp"
 
 namespace salvo::backends::cuda_family {
 

@@ -1,6 +1,6 @@
 // The identifiers that the Metal Shading Language keeps for itself.
 // SPDX-License-Identifier: MIT
-#include "codegen/c_family/metal_words.hpp"
+#include "codegen/c_family/metal_reserved_words.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // What a driver says of one of its devices, asked once in a process (P1).
 // SPDX-License-Identifier: MIT
-#include "backends/vulkan/vulkan_facts.hpp"
+#include "backends/vulkan/vulkan_properties.hpp"
 
 #include <algorithm>
 #include <cstring>

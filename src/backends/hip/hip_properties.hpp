@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "backends/cuda_family/facts.hpp"
+#include "backends/cuda_family/cuda_family_properties.hpp"
 
 namespace salvo::backends::hip {
 

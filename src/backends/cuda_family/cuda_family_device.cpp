@@ -1,6 +1,6 @@
 // One device of a CUDA-shaped driver: context, memory, streams, launches.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/device.hpp"
+#include "backends/cuda_family/cuda_family_device.hpp"
 
 #include <array>
 #include <utility>

@@ -1,6 +1,6 @@
 // The block of bytes in which a launch passes a kernel's arguments.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/parameters.hpp"
+#include "backends/cuda_family/cuda_family_parameters.hpp"
 
 #include <cstring>
 
@@ -58,7 +58,7 @@ ParameterBlock::Filled ParameterBlock::fill(std::span<const runtime::Argument> a
     }
     const Entry* const last = next + argument.repeats;
     // Unused slots keep what was there: nothing looks at them.
-    if (argument.touch != runtime::Touch::none) {
+    if (argument.access != runtime::AccessMode::none) {
       for (const Entry* one = next; one != last; ++one) store(*one, argument);
     }
     next = last;

@@ -1,6 +1,6 @@
 // The host's processor, as device properties and as what code is generated for.
 // SPDX-License-Identifier: MIT
-#include "backends/native/native_facts.hpp"
+#include "backends/native/native_properties.hpp"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // The identifiers that WGSL keeps for itself, and those of its functions that printed kernels call.
 // SPDX-License-Identifier: MIT
-#include "codegen/wgsl/words.hpp"
+#include "codegen/wgsl/wgsl_reserved_words.hpp"
 
 #include <algorithm>
 #include <iterator>

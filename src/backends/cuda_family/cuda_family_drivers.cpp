@@ -1,12 +1,12 @@
 // What a process knows of a driver of the family, found by the first backend that asks (P1).
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/drivers.hpp"
+#include "backends/cuda_family/cuda_family_drivers.hpp"
 
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/error.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
 
 namespace salvo::backends::cuda_family {
 

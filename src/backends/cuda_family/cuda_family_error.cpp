@@ -1,6 +1,6 @@
 // Turns a CUDA-shaped driver's status codes into salvo::Error.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/error.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
 
 #include <utility>
 

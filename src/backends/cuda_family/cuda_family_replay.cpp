@@ -1,6 +1,6 @@
 // Sequences of launches that come again, as graphs that one driver call starts.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/replay.hpp"
+#include "backends/cuda_family/cuda_family_replay.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "backends/cuda_family/device.hpp"
+#include "backends/cuda_family/cuda_family_device.hpp"
 
 namespace salvo::backends::cuda_family {
 namespace {
@@ -39,7 +39,7 @@ void list_buffers(std::span<const runtime::LaunchCommand> commands,
   buffers.clear();
   for (const runtime::LaunchCommand& command : commands) {
     for (const runtime::Argument& argument : command.arguments) {
-      if (argument.buffer && argument.touch != runtime::Touch::none)
+      if (argument.buffer && argument.access != runtime::AccessMode::none)
         buffers.push_back(argument.buffer.handle);
     }
   }

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cuda_family/error.hpp"
-#include "backends/cuda_family/facts.hpp"
-#include "backends/cuda_family/parameters.hpp"
-#include "backends/cuda_family/replay.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
+#include "backends/cuda_family/cuda_family_parameters.hpp"
+#include "backends/cuda_family/cuda_family_properties.hpp"
+#include "backends/cuda_family/cuda_family_replay.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::cuda_family {

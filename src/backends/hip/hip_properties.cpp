@@ -1,13 +1,13 @@
 // What the HIP runtime says of one of its devices.
 // SPDX-License-Identifier: MIT
-#include "backends/hip/hip_facts.hpp"
+#include "backends/hip/hip_properties.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/error.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
 #include "backends/hip/hip_api.hpp"
 
 namespace salvo::backends::hip {

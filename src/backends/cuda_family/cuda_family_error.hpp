@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/cuda_family/api.hpp"
+#include "backends/cuda_family/cuda_family_api.hpp"
 #include "salvo/error.hpp"
 
 namespace salvo::backends::cuda_family {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/device.hpp"
+#include "backends/cuda_family/cuda_family_device.hpp"
 #include "runtime/scratch_budget.hpp"
 
 namespace salvo::backends::cuda_family {

@@ -1,6 +1,6 @@
 // What a driver says of its device, asked once in a process (P1, P2).
 // SPDX-License-Identifier: MIT
-#include "backends/level_zero/level_zero_facts.hpp"
+#include "backends/level_zero/level_zero_properties.hpp"
 
 #include <algorithm>
 #include <limits>

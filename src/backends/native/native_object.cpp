@@ -1,6 +1,6 @@
 // An object file in executable memory.
 // SPDX-License-Identifier: MIT
-#include "backends/native/native_code.hpp"
+#include "backends/native/native_object.hpp"
 
 #include <unistd.h>
 

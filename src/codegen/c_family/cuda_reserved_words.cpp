@@ -1,6 +1,6 @@
 // The identifiers that CUDA C++ keeps for itself.
 // SPDX-License-Identifier: MIT
-#include "codegen/c_family/cuda_words.hpp"
+#include "codegen/c_family/cuda_reserved_words.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // Asks a driver what its device is and can do.
 // SPDX-License-Identifier: MIT
-#include "backends/opencl/opencl_facts.hpp"
+#include "backends/opencl/opencl_properties.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/cuda_family/api.hpp"
+#include "backends/cuda_family/cuda_family_api.hpp"
 #include "salvo/properties.hpp"
 
 namespace salvo::backends::cuda_family {

@@ -1,6 +1,6 @@
 // What a CUDA driver says of one of its devices.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/cuda_facts.hpp"
+#include "backends/cuda/cuda_properties.hpp"
 
 #include <fstream>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/error.hpp"
+#include "backends/cuda_family/cuda_family_error.hpp"
 
 namespace salvo::backends::cuda {
 namespace {

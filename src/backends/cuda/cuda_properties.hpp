@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/cuda_family/facts.hpp"
+#include "backends/cuda_family/cuda_family_properties.hpp"
 
 namespace salvo::backends::cuda {
 

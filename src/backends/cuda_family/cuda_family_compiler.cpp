@@ -1,6 +1,6 @@
 // What the run-time compilers of CUDA C++ and HIP C++ have in common: their calls and their errors.
 // SPDX-License-Identifier: MIT
-#include "backends/cuda_family/compiler.hpp"
+#include "backends/cuda_family/cuda_family_compiler.hpp"
 
 #include <algorithm>
 #include <memory>
