@@ -12,6 +12,8 @@
 #include "fake/late_queue.hpp"
 
 #include "backends/interpreter/interpreter_backend.hpp"
+#include "codegen/features.hpp"
+#include "ir/print.hpp"
 
 namespace salvo::tests {
 
@@ -208,7 +210,9 @@ class FakeDevice final : public runtime::DeviceDriver {
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
-    runtime::Program program = inner_->translate(kernel, options);
+    // Of its own, because user code need not be there for the interpreter.
+    codegen::require(kernel, properties_, options_.backend);
+    runtime::Program program{kernel.name, ir::print(kernel), {}, kernel.name};
     if (options_.rewrite) options_.rewrite(program);
     if (options_.marks_aliases) program.code += options.may_alias == 0 ? " apart" : " aliasing";
     return program;

@@ -67,7 +67,6 @@ class OpenclDevice final : public runtime::DeviceDriver {
 
  private:
   bool runs_serially(const ir::Kernel& kernel) const;
-  void require_features(const ir::Kernel& kernel) const;
   ProgramHandle compile(std::string_view source, const std::vector<std::string>& options,
                         std::span<const std::byte> cached);
   std::unique_ptr<OpenclExecutable> load(ProgramHandle program, const std::string& entry);
