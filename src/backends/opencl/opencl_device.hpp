@@ -8,11 +8,16 @@
 #include <string>
 
 #include "backends/opencl/opencl_api.hpp"
-#include "backends/opencl/opencl_objects.hpp"
+#include "backends/opencl/opencl_executable.hpp"
 #include "backends/opencl/opencl_properties.hpp"
+#include "backends/opencl/opencl_queue.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::opencl {
+
+inline cl_mem memory_of(runtime::Buffer buffer) noexcept {
+  return reinterpret_cast<cl_mem>(buffer.handle);
+}
 
 class OpenclDevice final : public runtime::DeviceDriver {
  public:

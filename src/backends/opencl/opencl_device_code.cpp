@@ -18,14 +18,6 @@
 namespace salvo::backends::opencl {
 namespace {
 
-/// A value of a kernel or of one of its arguments.
-template <typename T, typename Ask>
-T ask(const Ask& question, std::string_view operation) {
-  T value{};
-  check(question(sizeof(value), &value), operation, Errc::compile_failed);
-  return value;
-}
-
 /// Bytes of a scalar kernel argument, by the name of its type; 0 for a type that is no scalar.
 std::size_t scalar_bytes(std::string_view type) {
   if (type.starts_with("unsigned ")) type.remove_prefix(9);
@@ -44,25 +36,6 @@ constexpr codegen::FeatureNames kFeatures{
         "warp operations (cl_khr_subgroups, _subgroup_ballot and _subgroup_shuffle)"};
 
 }  // namespace
-
-std::vector<std::byte> OpenclExecutable::binary() const {
-  const auto bytes = ask<std::size_t>(
-      [&](std::size_t size, void* target) {
-        return api->GetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, size, target, nullptr);
-      },
-      "clGetProgramInfo");
-  std::vector<std::byte> content(bytes);
-  auto* target = reinterpret_cast<unsigned char*>(content.data());
-  check(api->GetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof(target), &target, nullptr),
-        "clGetProgramInfo", Errc::compile_failed);
-  return content;
-}
-
-std::optional<std::vector<runtime::SourceParameter>> OpenclExecutable::source_parameters() const {
-  std::vector<runtime::SourceParameter> all;
-  for (const ArgumentPlan& argument : plan) all.push_back({argument.is_span, argument.bytes});
-  return all;
-}
 
 bool OpenclDevice::runs_serially(const ir::Kernel& kernel) const {
   return facts_.properties.is_cpu && passes::can_serialize_block(kernel);
