@@ -70,7 +70,7 @@ Reason LaunchWindow::why_not_joined(const Candidate& candidate, const Group& gro
           std::uint64_t{std::numeric_limits<std::int32_t>::max()}) {
     return Reason::grid_limit;
   }
-  if (group.shared_bytes + candidate.kernel.shared_bytes > limits.shared_bytes_per_block) {
+  if (group.shared.bytes_with(candidate.kernel.shared_arrays) > limits.shared_bytes_per_block) {
     return Reason::shared_limit;
   }
   const runtime::ParameterCost cost = group.cost + candidate.prepared.cost + kMemberCost;
@@ -99,7 +99,7 @@ std::unique_ptr<HeldLaunch> LaunchWindow::spare_launch(DeviceWindow& window) {
   return launch;
 }
 
-Group& LaunchWindow::new_group(DeviceWindow& window) {
+Group& LaunchWindow::new_group(DeviceWindow& window, const KernelRecord& first) {
   std::unique_ptr<Group> group;
   if (window.spare_groups.empty()) {
     group = std::make_unique<Group>();
@@ -107,7 +107,9 @@ Group& LaunchWindow::new_group(DeviceWindow& window) {
     group = std::move(window.spare_groups.back());
     window.spare_groups.pop_back();
   }
-  group->grid_x = group->shared_bytes = 0;
+  group->grid_x = 0;
+  group->shared.clear();
+  group->shared.add(first.shared_arrays);
   group->launches = 0;
   group->cost = {};
   group->fingerprint = 0;
@@ -189,12 +191,15 @@ LaunchWindow::Outcome LaunchWindow::place(const Candidate& candidate,
   }
   keep(window, candidate.kernel, candidate.prepared,
        group ? group->sequence : window.last_sequence + 1);
-  if (!group) group = &new_group(window);
+  if (group) {
+    group->shared.add(candidate.kernel.shared_arrays);
+  } else {
+    group = &new_group(window, candidate.kernel);
+  }
   // From here on nothing throws: a launch is held and marked, or neither.
   group->members.push_back(std::move(launch));
   ++group->launches;
   group->grid_x += candidate.shape.grid[0];
-  group->shared_bytes += candidate.kernel.shared_bytes;
   group->cost = group->cost + candidate.prepared.cost + kMemberCost;
   group->fingerprint = fingerprint_with(group->fingerprint, candidate.kernel);
   HeldLaunch& held = *group->members.back();

@@ -307,7 +307,8 @@ class LaunchWindow final : public runtime::HeldWork {
   }
   void relieve(runtime::DeviceState& device);
   static std::unique_ptr<HeldLaunch> spare_launch(DeviceWindow& window);
-  static Group& new_group(DeviceWindow& window);
+  /// A group that a launch of `first` is about to open.
+  static Group& new_group(DeviceWindow& window, const KernelRecord& first);
   void explain_pair(const Candidate& candidate, const HeldLaunch& launch, const Group& group,
                     Reason reason);
 
