@@ -636,27 +636,6 @@ class Printer {
 
 }  // namespace
 
-std::string Dialect::vector_type(ir::Scalar type, std::size_t count) const {
-  return fmt::format("{}{}", memory_type(type), count);
-}
-
-std::string Dialect::declare_array(ir::Space space, std::string_view type, std::string_view name,
-                                   std::uint32_t count) const {
-  return fmt::format("{} {}[{}];", in_space(space, type), name, count);
-}
-
-Bound Dialect::pick(const Declared& declared, std::string_view slot) const {
-  Bound chosen;
-  const std::size_t last = declared.slots.size() - 1;
-  for (std::size_t i = 0; i < last; ++i) {
-    chosen.data += fmt::format("{} == {} ? {} : ", slot, i, declared.slots[i].data);
-    chosen.length += fmt::format("{} == {} ? {} : ", slot, i, declared.slots[i].length);
-  }
-  chosen.data += declared.slots[last].data;
-  chosen.length += declared.slots[last].length;
-  return chosen;
-}
-
 Printed print(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options) {
   Helpers helpers(dialect);
   return Printer(kernel, dialect, options, helpers).run().printed;
