@@ -76,6 +76,7 @@ struct Group {
   std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
 
   std::uint32_t launches = 0;  // that the program made, merged ones included (W10)
+  bool as_planned = true;      // when issued: nothing fell back to its parts, or failed
 
   // Guarded by the window lock (W79):
   Repetition* repetition = nullptr;  // that it goes back to when it was issued
