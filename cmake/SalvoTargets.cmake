@@ -42,3 +42,12 @@ function(salvo_test name)
   target_link_libraries(${name} PRIVATE salvo fmt::fmt-header-only GTest::gtest GTest::gmock GTest::gtest_main ${arg_LIBRARIES})
   gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} DISCOVERY_TIMEOUT 60)
 endfunction()
+
+# salvo_suites(name a.cpp ...): tests compiled once for all programs that run them, as
+# $<TARGET_OBJECTS:name>.
+function(salvo_suites name)
+  add_library(${name} OBJECT ${ARGN})
+  salvo_program_defaults(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE salvo salvo_fake fmt::fmt-header-only GTest::gtest GTest::gmock)
+endfunction()

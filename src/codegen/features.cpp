@@ -59,15 +59,4 @@ void require(const ir::Kernel& kernel, const DeviceProperties& device, std::stri
   Requirements(kernel, device, backend, names).check();
 }
 
-void refuse_user_code(const ir::Kernel& kernel, std::string_view target) {
-  if (kernel.user_calls.empty()) return;
-  throw Error(
-      Error::Details{.code = Errc::unsupported,
-                     .message = fmt::format("{} runs no code that a program brings, such as '{}'",
-                                            target, kernel.user_calls.front().code->name()),
-                     .backend = std::string(target),
-                     .operation = "translate",
-                     .kernel = kernel.name});
-}
-
 }  // namespace salvo::codegen

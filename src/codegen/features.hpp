@@ -49,8 +49,4 @@ class Requirements {
 void require(const ir::Kernel& kernel, const DeviceProperties& device, std::string_view backend,
              const FeatureNames& names = {});
 
-/// For targets that take no code that a program brings (K11): throws Errc::unsupported for a kernel
-/// with some.
-void refuse_user_code(const ir::Kernel& kernel, std::string_view target);
-
 }  // namespace salvo::codegen

@@ -85,6 +85,7 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
                                       : Reason::live_value),
       parameters(facts_of(kernel, summary)),
       shared_bytes(kernel.shared_bytes()),
+      shared_arrays(fusion::shared_arrays(kernel)),
       final_form_(false) {}
 
 KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
@@ -101,6 +102,7 @@ KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
                                       : Reason::live_value),
       parameters(facts_of(kernel, summary)),
       shared_bytes(kernel.shared_bytes()),
+      shared_arrays(fusion::shared_arrays(kernel)),
       apart(std::move(kept_apart)),
       final_form_(false),
       contracted_(std::make_shared<const ir::Kernel>(std::move(contracted))) {}
@@ -117,6 +119,7 @@ KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
                                                                      : consumer.horizontal_refusal),
       parameters(facts_of(kernel, summary)),
       shared_bytes(kernel.shared_bytes()),
+      shared_arrays(fusion::shared_arrays(kernel)),
       final_form_(true) {}
 
 KernelRecord::~KernelRecord() {

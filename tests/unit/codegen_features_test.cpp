@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/target.hpp"
 #include "salvo/error.hpp"
 #include "salvo/salvo.hpp"
 #include "unit/kernel_shapes.hpp"
@@ -126,20 +125,6 @@ TEST(CodegenFeatures, K11_UserCodeWithoutWordsForTheBackendIsRefusedOnceByName) 
   const Intrinsic<float(float)> next("next", {{"HIP", "{0} + 1"}});
   const auto twice = kernel("twice", [next](Span<float> v) { v[0] = next(next(v[0])); });
   EXPECT_EQ(refusal(twice.record()->kernel, all()), "Board lacks code for 'next'");
-}
-
-TEST(CodegenFeatures, K11_K15_NativeRefusesToPrintUserCode) {
-  const Intrinsic<float(float)> next("next", {{"HIP", "{0} + 1"}, {"Native", "{0} + 1"}});
-  const auto some =
-      kernel("some", [next](Span<float> v) { if_(v[0] > 0.0f, [&] { v[0] = next(v[0]); }); });
-  try {
-    static_cast<void>(some.source("Native"));
-    ADD_FAILURE() << "printed";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Errc::unsupported);
-    EXPECT_EQ(error.message(), "Native runs no code that a program brings, such as 'next'");
-    EXPECT_EQ(error.kernel(), "some");
-  }
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "codegen/features.hpp"
 #include "codegen/llvm/function.hpp"
 #include "codegen/matrices.hpp"
+#include "codegen/user_code.hpp"
 #include "passes/clone.hpp"
 #include "passes/expand_math.hpp"
 #include "passes/expand_math_plain.hpp"
