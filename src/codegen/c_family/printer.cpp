@@ -15,6 +15,7 @@
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
 #include "codegen/matrices.hpp"
+#include "codegen/user_code.hpp"
 #include "ir/matrices.hpp"
 #include "passes/counters.hpp"
 #include "passes/vector_access.hpp"
@@ -455,11 +456,7 @@ class Printer {
   /// An intrinsic is an expression, or statements that assign to `{result}`.
   void user_code(ValueId id, const Node& node) {
     const ir::UserCall& call = kernel_.user_calls[node.index];
-    const std::optional<std::string> text = call.code->text(dialect_.target());
-    if (!text) {
-      throw Error(Errc::unsupported,
-                  fmt::format("'{}' has no code for {}", call.code->name(), dialect_.target()));
-    }
+    const std::string text = user_text(kernel_, node, dialect_.target());
     std::vector<std::string> arguments;
     std::size_t next = 0;
     for (const ir::MemoryId memory : call.arguments) {
@@ -467,13 +464,13 @@ class Printer {
                               ? value(node.operands[next++])
                               : bound(kernel_.memories[memory].parameter, ir::kNoValue).data);
     }
-    if (node.op == Op::Native) return line(ir::fill_template(*text, arguments, ""));
-    if (text->find("{result}") == std::string::npos) {
-      return define(id, ir::fill_template(*text, arguments, ""));
+    if (node.op == Op::Native) return line(ir::fill_template(text, arguments, ""));
+    if (text.find("{result}") == std::string::npos) {
+      return define(id, ir::fill_template(text, arguments, ""));
     }
     values_[id] = names_.fresh(fmt::format("v{}", ++value_count_));
     line(fmt::format("{} {};", dialect_.type(node.type), values_[id]));
-    line(ir::fill_template(*text, arguments, values_[id]));
+    line(ir::fill_template(text, arguments, values_[id]));
     pick(id);
   }
 
