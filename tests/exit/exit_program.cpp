@@ -56,7 +56,7 @@ struct Early {
 
 void hold_one(const salvo::Device& device) {
   static const auto twice = twice_kernel();
-  static const salvo::Vector<float> late(std::size_t{kCount});
+  static salvo::Vector<float> late(std::size_t{kCount});
   device.launch(twice, salvo::over(kCount), early.vector, kCount);
   device.launch(twice, salvo::over(kCount), late, kCount);
 }
@@ -67,7 +67,7 @@ int fail_at_exit() {
   static salvo::Runtime runtime([] {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
-    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    options.own.list.push_back(salvo::tests::make_fake_backend(control));
     return options;
   }());
   static salvo::Vector<float> vector(std::size_t{kCount});
@@ -86,10 +86,10 @@ int end_by_signal(int signal) {
   static salvo::Runtime runtime([] {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
-    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    options.own.list.push_back(salvo::tests::make_fake_backend(control));
     return options;
   }());
-  static const salvo::Vector<float> vector(std::size_t{kCount});
+  static salvo::Vector<float> vector(std::size_t{kCount});
   runtime.devices().at(0).launch(twice_kernel(), salvo::grid(1).block(kCount), vector, kCount);
   std::printf("held=%d\n", static_cast<int>(runtime.window().stats().held));
   std::fflush(stdout);
@@ -104,7 +104,7 @@ int launch_while_exiting() {
   static std::atomic<bool> started{false};
   std::thread([] {
     const auto twice = twice_kernel();
-    const salvo::Vector<float> own(std::size_t{kCount});
+    salvo::Vector<float> own(std::size_t{kCount});
     try {
       for (;;) {
         device.launch(twice, salvo::over(kCount), own, kCount);
@@ -136,10 +136,10 @@ int fork_while_holding(const salvo::Device& device) {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
     const auto control = std::make_shared<salvo::tests::FakeControl>();
-    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    options.own.list.push_back(salvo::tests::make_fake_backend(control));
     salvo::Runtime own(std::move(options));
     std::printf(" held=%d", static_cast<int>(own.window().stats().held));
-    const salvo::Vector<float> vector(std::vector<float>(kCount, 2.0f));
+    salvo::Vector<float> vector(std::vector<float>(kCount, 2.0f));
     own.devices().at(0).launch(twice_kernel(), salvo::over(kCount), vector, kCount);
     if (vector[0] == 4.0f) std::printf(" child: has a runtime of its own\n");
     std::fflush(stdout);
