@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,6 +37,19 @@ double microseconds(Clock::duration time) {
 double median(std::vector<double> values) {
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
   return values[values.size() / 2];
+}
+
+/// Time of a fixed chain of dependent operations: longer where the processor is slow, as it is
+/// after sleeping through waits.
+double processor_time() {
+  constexpr int kSteps = 20'000;
+  const auto before = Clock::now();
+  std::uint64_t state = static_cast<std::uint64_t>(before.time_since_epoch().count());
+  for (int i = 0; i < kSteps; ++i) state = state * 6364136223846793005U + 1442695040888963407U;
+  const auto after = Clock::now();
+  // Used, so that the chain is computed.
+  return std::chrono::duration<double, std::micro>(after - before).count() +
+         (state == 0 ? 1e-9 : 0.0);
 }
 
 // Where time goes: a driver's functions, timed.
@@ -130,17 +146,18 @@ class Subject {
 
   std::vector<salvo::Device> devices() const { return runtime_->by_backend("Vulkan"); }
 
-  /// Rounds of both kinds. Those of the first milliseconds find another subject's device in the
-  /// GPU and a processor that has slept, and do not count.
+  /// Rounds of both kinds. Those of the warm-up find another subject's device in the GPU and a
+  /// processor that has slept, and do not count.
   template <class Kernel>
-  void visit(const Kernel& kernel) {
+  void visit(const Kernel& kernel, std::chrono::milliseconds warm_up) {
     for (const bool independent : {false, true}) {
       const auto begun = Clock::now();
-      while (Clock::now() - begun < std::chrono::milliseconds(20)) round(kernel, independent);
+      while (Clock::now() - begun < warm_up) round(kernel, independent);
       for (int i = 0; i < kRounds; ++i) {
         const Round took = round(kernel, independent);
         host_[independent].push_back(took.host);
         whole_[independent].push_back(took.whole);
+        processor_.push_back(processor_time());
       }
     }
   }
@@ -163,6 +180,7 @@ class Subject {
 
   double host(bool independent) const { return median(host_[independent]); }
   double whole(bool independent) const { return median(whole_[independent]); }
+  double processor() const { return median(processor_); }
 
  private:
   std::unique_ptr<salvo::Runtime> runtime_;
@@ -170,6 +188,7 @@ class Subject {
   std::vector<salvo::Vector<float>> outputs_;
   std::array<std::vector<double>, 2> host_;  // dependent, independent
   std::array<std::vector<double>, 2> whole_;
+  std::vector<double> processor_;
 };
 
 /// Prints the parts of a launch's cost, medians over rounds in which each call of the driver is
@@ -212,7 +231,13 @@ double clock_costs() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  // In milliseconds, before the rounds of a visit count.
+  int warm_up = 20;
+  if (argc > 2 || (argc == 2 && (warm_up = std::atoi(argv[1])) <= 0)) {
+    fmt::print(stderr, "usage: {} [milliseconds of warm-up, 20 unless told]\n", argv[0]);
+    return 2;
+  }
   const auto kernel =
       salvo::kernel("add", [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
         auto i = salvo::global_thread_id();
@@ -226,12 +251,14 @@ int main() {
   }
   // All batch sizes take turns, so that a slow spell of the machine meets each of them.
   for (int visit = 0; visit < kVisits; ++visit) {
-    for (const auto& subject : subjects) subject->visit(kernel);
+    for (const auto& subject : subjects) subject->visit(kernel, std::chrono::milliseconds(warm_up));
   }
-  fmt::print("{}: us a launch, medians of {} rounds of {}, and how many times less than batch 1\n",
-             subjects.front()->devices().front().properties().name, kVisits * kRounds, kLaunches);
-  fmt::print("{:>6} {:>12} {:>18} {:>18} {:>18} {:>18}\n", "batch", "", "dependent host", "whole",
-             "independent host", "whole");
+  fmt::print(
+      "{}: us a launch, medians of {} rounds of {}, each visit warmed up for {} ms, and how many "
+      "times less than batch 1; us that the processor took for fixed work meanwhile\n",
+      subjects.front()->devices().front().properties().name, kVisits * kRounds, kLaunches, warm_up);
+  fmt::print("{:>6} {:>12} {:>18} {:>18} {:>18} {:>18} {:>10}\n", "batch", "", "dependent host",
+             "whole", "independent host", "whole", "processor");
   const Subject& single = *subjects.front();
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Subject& subject = *subjects[i];
@@ -242,7 +269,7 @@ int main() {
                           subject.whole(independent),
                           single.whole(independent) / subject.whole(independent));
     }
-    fmt::print("{}\n", line);
+    fmt::print("{} {:>10.2f}\n", line, subject.processor());
   }
 
   fmt::print(

@@ -2,16 +2,23 @@
 // SPDX-License-Identifier: MIT
 #include "salvo/runtime.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "api/access.hpp"
 #include "backends/registry.hpp"
+#include "runtime/at_exit.hpp"
 #include "runtime/core.hpp"
+#include "runtime/fork.hpp"
 #include "window/launch_window.hpp"
 
 namespace salvo {
@@ -53,16 +60,51 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
   return {joined, &joined->core};
 }
 
-runtime::Core* default_core = nullptr;
+/// The runtimes of this process that are alive: whichever are when the program exits.
+class Living {
+ public:
+  /// Never destroyed. A fork child has one of its own: its parent's may be locked for ever.
+  static Living& instance() {
+    static std::atomic<Living*> current{nullptr};
+    Living* known = current.load(std::memory_order_acquire);
+    while (!known || known->made_in_ != runtime::fork_count()) {
+      auto made = std::make_unique<Living>();
+      if (current.compare_exchange_strong(known, made.get())) known = made.release();
+    }
+    return *known;
+  }
+
+  void add(const std::shared_ptr<runtime::Core>& core) {
+    const std::lock_guard lock(lock_);
+    std::erase_if(cores_, [](const auto& one) { return one.expired(); });
+    cores_.push_back(core);
+  }
+  /// Those that are left, the first time.
+  std::vector<std::shared_ptr<runtime::Core>> end() {
+    std::vector<std::shared_ptr<runtime::Core>> left;
+    const std::lock_guard lock(lock_);
+    for (const auto& one : std::exchange(cores_, {})) {
+      if (auto core = one.lock()) left.push_back(std::move(core));
+    }
+    return left;
+  }
+
+ private:
+  std::mutex lock_;
+  std::vector<std::weak_ptr<runtime::Core>> cores_;
+  const std::uint32_t made_in_ = runtime::fork_count();
+};
 
 /// W61: what is still held runs before the program ends; a failure has nobody to catch it.
 void issue_at_exit() {
-  if (default_core->is_inherited()) return;
-  api::window_of(*default_core).exit();
-  try {
-    default_core->end_trace();
-  } catch (const std::exception&) {
-    // A trace that is cut short is all that is left of it: nobody is there to be told.
+  for (const auto& core : Living::instance().end()) {
+    // None: another thread is destroying the runtime.
+    if (auto* held = static_cast<window::LaunchWindow*>(core->held_work())) held->exit();
+    try {
+      core->end_trace();
+    } catch (const std::exception&) {
+      // A trace that is cut short is all that is left of it: nobody is there to be told.
+    }
   }
   for (const Error& failure : window::take_pending()) {
     std::fprintf(stderr, "salvo: a held launch failed at exit: %s\n", failure.what());
@@ -79,12 +121,7 @@ std::vector<Device> to_devices(const std::vector<std::shared_ptr<runtime::Device
 
 Runtime& Runtime::instance() {
   // Never destroyed: see the header.
-  static Runtime* const runtime = [] {
-    auto* made = new Runtime();
-    default_core = made->core_.get();
-    std::atexit(issue_at_exit);
-    return made;
-  }();
+  static Runtime* const runtime = new Runtime();
   return *runtime;
 }
 
@@ -93,7 +130,10 @@ detail::OwnBackends::OwnBackends(OwnBackends&& other) noexcept = default;
 detail::OwnBackends::~OwnBackends() = default;
 
 Runtime::Runtime(RuntimeOptions options)
-    : core_(make_core(options)), window_(core_), policy_(core_) {}
+    : core_(make_core(options)), window_(core_), policy_(core_) {
+  Living::instance().add(core_);
+  runtime::run_at_exit(issue_at_exit);
+}
 
 Runtime::~Runtime() {
   if (core_->is_inherited()) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "fusion/shared_overlay.hpp"
 #include "ir/builder.hpp"
 #include "passes/clone.hpp"
 #include "passes/lower_returns.hpp"
@@ -29,18 +30,20 @@ struct Member {
   std::uint32_t block_count = 0;
   std::vector<std::uint32_t> parameters;
   std::vector<ir::MemoryId> memories;
+  std::vector<SharedArray> shared;
 };
 
 class Fuser {
  public:
   explicit Fuser(std::span<const Body> bodies) : builder_(fused_name(bodies)) {
     for (const Body& body : bodies) {
-      members_.push_back({passes::lower_returns(*body.kernel), body.slots, 0, 0, {}, {}});
+      members_.push_back({passes::lower_returns(*body.kernel), body.slots, 0, 0, {}, {}, {}});
     }
   }
 
   ir::Kernel build() {
     for (Member& member : members_) declare(member);
+    declare_shared();
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const std::string suffix = std::to_string(i);
       members_[i].first_block =
@@ -79,12 +82,36 @@ class Fuser {
     }
     for (std::size_t m = 0; m < kernel.memories.size(); ++m) {
       const ir::Memory& memory = kernel.memories[m];
-      if (memory.space == ir::Space::Shared) {
-        member.memories[m] =
-            builder_.shared_array(memory.name + suffix, memory.element, memory.count);
-      } else if (memory.space == ir::Space::Local) {
+      if (memory.space == ir::Space::Local) {
         member.memories[m] =
             builder_.local_array(memory.name + suffix, memory.element, memory.count);
+      }
+    }
+  }
+
+  /// The members' shared arrays, which overlay each other (W31).
+  void declare_shared() {
+    SharedOverlay overlay;
+    for (Member& member : members_) {
+      member.shared = shared_arrays(member.kernel);
+      overlay.add(member.shared);
+    }
+    std::vector<std::vector<std::size_t>> places;
+    std::vector<const ir::Element*> elements(overlay.arrays().size());
+    for (const Member& member : members_) {
+      places.push_back(overlay.places(member.shared));
+      for (std::size_t a = 0; a < member.shared.size(); ++a) {
+        elements[places.back()[a]] = &member.kernel.memories[member.shared[a].memory].element;
+      }
+    }
+    std::vector<ir::MemoryId> arrays;
+    for (const SharedArray& array : overlay.arrays()) {
+      arrays.push_back(builder_.shared_array(fmt::format("shared{}", arrays.size()),
+                                             *elements[arrays.size()], array.count));
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      for (std::size_t a = 0; a < members_[i].shared.size(); ++a) {
+        members_[i].memories[members_[i].shared[a].memory] = arrays[places[i][a]];
       }
     }
   }

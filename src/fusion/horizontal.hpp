@@ -27,7 +27,8 @@ struct Body {
 /// Its parameters are, body after body, the body's own, each a table of `slots` arguments; then,
 /// body after body, two i32 tables: the first block of each member and its number of blocks.
 /// Members stand in launch order of their blocks, without gaps; an unused slot has first block
-/// INT32_MAX and 0 blocks, and repeats the arguments of slot 0.
+/// INT32_MAX and 0 blocks, and repeats the arguments of slot 0. The shared arrays of different
+/// bodies overlay each other as SharedOverlay says.
 ir::Kernel fuse_horizontally(std::span<const Body> bodies);
 
 }  // namespace salvo::fusion

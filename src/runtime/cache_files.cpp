@@ -98,7 +98,7 @@ DiskCacheCounts read_counts(Descriptor& file) {
 
 }  // namespace
 
-ReadFile read_file(const std::filesystem::path& path) {
+ReadFile read_file(const std::filesystem::path& path, std::uint64_t most_bytes) {
   ReadFile result;
   // O_NONBLOCK: a pipe of this name must not stop the program.
   Descriptor file(path, O_RDONLY | O_NONBLOCK);
@@ -108,7 +108,10 @@ ReadFile read_file(const std::filesystem::path& path) {
   }
   result.state = ReadFile::State::unreadable;
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return result;
+  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      std::cmp_greater(status.st_size, most_bytes)) {
+    return result;
+  }
   result.bytes.resize(static_cast<std::size_t>(status.st_size));
   if (file.read(result.bytes)) result.state = ReadFile::State::read;
   return result;
@@ -139,7 +142,7 @@ bool is_temporary(const std::filesystem::path& path) {
 }
 
 bool add_shared_counts(const std::filesystem::path& path, const DiskCacheCounts& more) noexcept {
-  Descriptor file(path, O_RDWR | O_CREAT | O_NONBLOCK, S_IRUSR | S_IWUSR);
+  Descriptor file(path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW, S_IRUSR | S_IWUSR);
   // Never waits: a process that is stopped while it holds the lock must stop no other.
   if (!file || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) return false;
   const DiskCacheCounts before = read_counts(file);

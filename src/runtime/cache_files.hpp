@@ -18,7 +18,8 @@ struct ReadFile {
   State state = State::absent;
   std::vector<std::byte> bytes;
 };
-ReadFile read_file(const std::filesystem::path& path);
+/// A file of more than `most_bytes` is unreadable: no memory is asked for it.
+ReadFile read_file(const std::filesystem::path& path, std::uint64_t most_bytes);
 
 /// The file appears with all of `bytes` or not at all, also if the machine stops meanwhile. Makes
 /// the folder, for the user alone. False if that fails; nothing is left behind then.
@@ -31,7 +32,7 @@ void touch_file(const std::filesystem::path& path) noexcept;
 bool is_temporary(const std::filesystem::path& path);
 
 /// Adds to the counts that all processes share. False if that is not possible now: the file is
-/// held by another process, or cannot be written.
+/// held by another process, cannot be written, or is a link, whose target is not ours.
 bool add_shared_counts(const std::filesystem::path& file, const DiskCacheCounts& more) noexcept;
 /// All zero if there is no such file or it is damaged.
 DiskCacheCounts read_shared_counts(const std::filesystem::path& file);

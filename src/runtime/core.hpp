@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -56,7 +57,7 @@ class Core {
   std::shared_ptr<Trace> trace_;
   std::vector<BackendInfo> infos_;
   std::vector<std::shared_ptr<DeviceState>> devices_;
-  HeldWork* held_work_ = nullptr;
+  std::atomic<HeldWork*> held_work_{nullptr};
 };
 
 /// Throws Errc::invalid_argument, listing the known names, for one that is not (W68).

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "runtime/at_exit.hpp"
 #include "runtime/backend_names.hpp"
 #include "runtime/code_version.hpp"
 #include "runtime/float_probe.hpp"
@@ -81,6 +83,7 @@ void DeviceState::read(void* target, Buffer from, std::size_t offset, std::size_
     throw launches_.blame(failure, &queue);
   }
   launches_.done(&queue);
+  note_waited();
 }
 
 void DeviceState::finish(Queue& queue) {
@@ -90,6 +93,7 @@ void DeviceState::finish(Queue& queue) {
     throw launches_.blame(failure, &queue);
   }
   launches_.done(&queue);
+  note_waited();
 }
 
 void DeviceState::finish_all() {
@@ -99,6 +103,7 @@ void DeviceState::finish_all() {
     throw launches_.blame(failure, nullptr);
   }
   launches_.done(nullptr);
+  note_waited();
 }
 
 void DeviceState::start_timing(std::shared_ptr<LaunchTimes> times) {
@@ -173,10 +178,10 @@ Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& 
   std::unique_lock lock(build_lock_);
   refuse_if_closed();
   Built& built = built_[{digest, options.device_contraction, options.may_alias}];
-  built_one_.wait(lock, [&] { return !built.building; });
+  built_one_.wait(lock, [&] { return built.builder == std::thread::id(); });
   if (built.failure) std::rethrow_exception(built.failure);
   if (built.executable) return *built.executable;
-  built.building = true;
+  built.builder = std::this_thread::get_id();
   lock.unlock();  // other kernels are built meanwhile
   std::unique_ptr<Executable> made;
   std::exception_ptr failure;
@@ -191,10 +196,12 @@ Executable& DeviceState::executable(const ir::Kernel& kernel, const ir::Digest& 
     failure = std::current_exception();
   }
   lock.lock();
-  built.building = false;
+  built.builder = {};
   built.executable = std::move(made);
   if (lasts) built.failure = failure;
   built_one_.notify_all();
+  built_since_wait_.store(true, std::memory_order_relaxed);
+  renew_exit_handler();
   if (failure) std::rethrow_exception(failure);
   return *built.executable;
 }
@@ -212,15 +219,33 @@ std::shared_ptr<Executable> DeviceState::executable(const UserSource& source) {
   return known;
 }
 
+void DeviceState::wait_for_builds(std::unique_lock<std::mutex>& lock) {
+  // One of this thread's own never ends meanwhile: what it called, such as a log sink, is here.
+  const auto is_building = [](const auto& one) {
+    const std::thread::id builder = one.second.builder;
+    return builder != std::thread::id() && builder != std::this_thread::get_id();
+  };
+  built_one_.wait(lock, [&] { return std::ranges::none_of(built_, is_building); });
+}
+
+void DeviceState::renew_after_wait() noexcept {
+  if (built_since_wait_.exchange(false, std::memory_order_relaxed)) renew_exit_handler();
+}
+
 void DeviceState::close() {
-  const IssueTurn turn(*this);
+  // What on_scratch_drain registered may end the program too; the launch it was called for is this
+  // thread's, and waits for its end.
+  std::unique_lock<QuietMutex> reclaimer(issue_lock_, std::defer_lock);
+  std::optional<IssueTurn> turn;
+  if (is_reclaiming()) {
+    reclaimer.lock();
+  } else {
+    turn.emplace(*this);
+  }
   {
     std::unique_lock lock(build_lock_);
     closed_ = true;
-    built_one_.wait(lock, [&] {
-      return std::none_of(built_.begin(), built_.end(),
-                          [](const auto& known) { return known.second.building; });
-    });
+    wait_for_builds(lock);
   }
   finish_all();
 }
@@ -281,10 +306,9 @@ FloatProbe DeviceState::float_probe() {
 
 void DeviceState::clear_executables() {
   std::unique_lock lock(build_lock_);
-  built_one_.wait(lock, [&] {
-    return std::ranges::none_of(built_, [](const auto& one) { return one.second.building; });
-  });
-  built_.clear();
+  wait_for_builds(lock);
+  // What this thread builds meanwhile is still written to.
+  std::erase_if(built_, [](const auto& one) { return one.second.builder == std::thread::id(); });
   sources_.clear();
   ++generation_;
 }

@@ -191,7 +191,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   struct Built {
     std::unique_ptr<Executable> executable;
     std::exception_ptr failure;
-    bool building = false;  // by a thread that does not hold the lock meanwhile
+    std::thread::id builder{};  // a thread that builds it, without the lock; none: nobody
   };
 
   std::unique_ptr<Executable> load_or_build(const ir::Kernel& kernel, const Program& program,
@@ -202,6 +202,13 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   void grow_scratch(std::uint32_t& mark, std::uint32_t bytes);
   void reclaim_outside();
   [[noreturn]] static void throw_closed();
+  /// After a wait: what ran for the first time may have made what is destroyed at exit (W61).
+  void note_waited() noexcept {
+    if (built_since_wait_.load(std::memory_order_relaxed)) renew_after_wait();
+  }
+  void renew_after_wait() noexcept;
+  /// Waits until no other thread builds. build_lock_ is held; let go of meanwhile.
+  void wait_for_builds(std::unique_lock<std::mutex>& lock);
 
   std::shared_ptr<Backend> backend_;  // destroyed after the driver and what it made
   std::unique_ptr<DeviceDriver> driver_;
@@ -227,6 +234,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::map<Key, Built> built_;
   std::map<std::vector<std::string>, std::shared_ptr<Executable>> sources_;
   std::atomic<std::uint32_t> generation_{1};
+  std::atomic<bool> built_since_wait_{false};
   FloatProbe probe_;  // constant once probed_ is set
   std::atomic<bool> probed_{false};
   std::atomic<HeldWork*> held_work_{nullptr};

@@ -313,8 +313,11 @@ bool Storage::replace_copy(const DeviceState& source, std::unique_ptr<DeviceCopy
   const std::lock_guard lock(transfer_lock_);
   DeviceCopy* copy = copy_on(source);
   if (!copy || !change(made->seen, unpack(made->seen))) return false;
-  copy_device_.store(made->device->serial(), std::memory_order_release);
+  // In this order, as in make_current: who sees the new device sees its copy. A thread that
+  // launches there holds neither lock of the old one.
+  const std::uint32_t serial = made->device->serial();
   copy_.store(made.release(), std::memory_order_release);
+  copy_device_.store(serial, std::memory_order_release);
   give_back(*copy);
   delete copy;
   return true;

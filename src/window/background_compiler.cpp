@@ -47,7 +47,8 @@ void BackgroundCompiler::stop() noexcept {
     queue_.clear();
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  // That thread may be the one that stops it: a log sink may end the program.
+  if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) thread_.join();
 }
 
 }  // namespace salvo::window

@@ -70,12 +70,13 @@ constexpr std::uint64_t value_bit(std::size_t parameter) noexcept {
 struct Group {
   std::uint64_t sequence = 0;  // position in the order of issue; stamps refer to it
   std::vector<std::unique_ptr<HeldLaunch>> members;
-  std::uint64_t grid_x = 0;  // sums over the members
-  std::uint64_t shared_bytes = 0;
-  runtime::ParameterCost cost;
+  std::uint64_t grid_x = 0;  // sum over the members
+  fusion::SharedOverlay shared;
+  runtime::ParameterCost cost;    // sum over the members
   std::uint64_t fingerprint = 0;  // of the members' kernels in order, for plans
 
   std::uint32_t launches = 0;  // that the program made, merged ones included (W10)
+  bool as_planned = true;      // when issued: nothing fell back to its parts, or failed
 
   // Guarded by the window lock (W79):
   Repetition* repetition = nullptr;  // that it goes back to when it was issued

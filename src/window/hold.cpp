@@ -1,8 +1,6 @@
-// Holding a launch: capture at the call, and the group it joins, opens or merges into (W10-W15).
+// Holding a launch: captured at the call, then placed, or what must happen first (W10-W15).
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "window/hazards.hpp"
@@ -10,14 +8,6 @@
 #include "window/scopes.hpp"
 
 namespace salvo::window {
-namespace {
-
-/// Spelled out, because comparing arrays calls memcmp.
-bool same(const runtime::Dim3& a, const runtime::Dim3& b) noexcept {
-  return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
-}
-
-}  // namespace
 
 void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
   launch.reset();
@@ -49,160 +39,33 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
   }
 }
 
-Reason LaunchWindow::why_not_joined(const Candidate& candidate, const Group& group) const {
-  const HeldLaunch& first = *group.members.front();
-  if (first.kernel->horizontal_refusal != Reason::none) return first.kernel->horizontal_refusal;
-  if (!same(first.shape.block, candidate.shape.block)) return Reason::block_differs;
-  if (first.shape.grid[1] != candidate.shape.grid[1] ||
-      first.shape.grid[2] != candidate.shape.grid[2]) {
-    return Reason::grid_differs;
-  }
-  if (first.kernel->contraction != candidate.kernel.contraction) return Reason::contraction_differs;
-  if (candidate.prepared.device_contraction &&
-      (!is_granted(candidate.kernel, candidate.prepared) ||
-       !std::ranges::all_of(group.members, [&](const auto& m) { return is_granted(*m); }))) {
-    return Reason::needs_grant;
-  }
-  if (group.launches >= settings_.most_members()) return Reason::group_full;
-  const DeviceProperties& limits = candidate.device.properties();
-  if (group.grid_x + candidate.shape.grid[0] > limits.max_grid[0] ||
-      (group.grid_x + candidate.shape.grid[0]) * candidate.shape.block[0] >
-          std::uint64_t{std::numeric_limits<std::int32_t>::max()}) {
-    return Reason::grid_limit;
-  }
-  if (group.shared_bytes + candidate.kernel.shared_bytes > limits.shared_bytes_per_block) {
-    return Reason::shared_limit;
-  }
-  const runtime::ParameterCost cost = group.cost + candidate.prepared.cost + kMemberCost;
-  return limit_passed(limits, cost);
-}
-
-Group* LaunchWindow::find_group(const Candidate& candidate, std::uint64_t after, Reason& reason) {
-  auto& groups = candidate.window.groups;
-  reason = Reason::none;
-  if (groups.empty()) return nullptr;
-  reason = candidate.kernel.horizontal_refusal;
-  if (reason != Reason::none) return nullptr;
-  if (after >= groups.back()->sequence) reason = Reason::dependency;
-  for (auto& group : groups) {
-    if (group->sequence <= after) continue;
-    reason = why_not_joined(candidate, *group);
-    if (reason == Reason::none) return group.get();
-  }
-  return nullptr;
-}
-
-std::unique_ptr<HeldLaunch> LaunchWindow::spare_launch(DeviceWindow& window) {
-  if (window.spare_launches.empty()) return std::make_unique<HeldLaunch>();
-  auto launch = std::move(window.spare_launches.back());
-  window.spare_launches.pop_back();
-  return launch;
-}
-
-Group& LaunchWindow::new_group(DeviceWindow& window) {
-  std::unique_ptr<Group> group;
-  if (window.spare_groups.empty()) {
-    group = std::make_unique<Group>();
-  } else {
-    group = std::move(window.spare_groups.back());
-    window.spare_groups.pop_back();
-  }
-  group->grid_x = group->shared_bytes = 0;
-  group->launches = 0;
-  group->cost = {};
-  group->fingerprint = 0;
-  group->members.reserve(group->members.size() + 1);
-  window.groups.push_back(std::move(group));
-  window.groups.back()->sequence = ++window.last_sequence;
-  window.unissued.fetch_add(1, std::memory_order_relaxed);
-  return *window.groups.back();
-}
-
-LaunchWindow::Outcome LaunchWindow::try_to_hold(const Call& call) {
-  DeviceWindow& window = call.window;
-  const std::lock_guard lock(window.lock);
+Outcome LaunchWindow::try_to_hold(const Call& call) {
+  Held& held = call.held;
+  const std::lock_guard lock(held.lock);
   if (exiting_ || touches_escaped(call.arguments)) return Outcome::too_late;
-  end_repetition(call.device, window);
-  Recorder& recorder = window.recorder;
+  placer_.end_repetition(call.device, held);
+  Recorder& recorder = held.recorder;
   recorder.reserve();
-  std::unique_ptr<HeldLaunch> launch = spare_launch(window);
+  std::unique_ptr<HeldLaunch> launch = held.spare_launch();
   capture(call, *launch);
   launch->step = recorder.next();
   bool begins_anew = recorder.meet(*launch);
-  if (begins_anew && window.groups.empty()) {
-    keep_repetition(window, {});
+  if (begins_anew && held.groups.empty()) {
+    held.keep_repetition({});
     begins_anew = recorder.meet(*launch);
   }
   Placed placed;
-  const Outcome outcome = begins_anew
-                              ? Outcome::begin_anew
-                              : place(call, launch, are_ready(call.arguments, call.device), placed);
+  const Outcome outcome =
+      begins_anew ? Outcome::begin_anew
+                  : placer_.place(call, launch, are_ready(call.arguments, call.device), placed);
   if (outcome == Outcome::done) {
     recorder.add(call.kernel.serial, call.dims, placed.refused_epilogue, placed.refused_horizontal,
                  scopes().batched > 0);
   } else {
     launch->reset();
-    window.spare_launches.push_back(std::move(launch));
+    held.spare_launches.push_back(std::move(launch));
   }
   return outcome;
-}
-
-LaunchWindow::Outcome LaunchWindow::place(const Candidate& candidate,
-                                          std::unique_ptr<HeldLaunch>& launch, bool current,
-                                          Placed& placed) {
-  DeviceWindow& window = candidate.window;
-  const std::uint64_t after = latest_conflict(*launch, window.groups);
-  // A launch whose vectors are yet to come is looked at again when they are there.
-  const Merge merge = current ? find_producer(candidate, *launch, after) : Merge{};
-  const auto note_merge = [&] {
-    if (!merge.group) return;
-    if (!placed.again) explain_merge(candidate, *launch, merge);
-    fix_values(*merge.group->members[merge.producer], merge.producer_values);
-    fix_values(*launch, merge.consumer_values);
-    placed.refused_epilogue = merge.reason;
-  };
-  if (merge.group && merge.reason == Reason::none) {
-    if (!candidate.device.is_probed()) return Outcome::probe;
-    auto merged = merged_launch(candidate, merge, *launch);
-    note_merge();
-    for (const Access& access : launch->accesses) {
-      if (access.writes) access.storage->mark_device_newer();
-    }
-    merge_into(merge, std::move(merged), std::move(launch));
-    return Outcome::done;
-  }
-  Reason reason = Reason::none;
-  Group* group = find_group(candidate, after, reason);
-  if (!group && window.groups.size() >= settings_.most_groups() && scopes().batched == 0 &&
-      !placed.again) {
-    return Outcome::make_room;
-  }
-  if (!current) return Outcome::upload;
-  note_merge();
-  if (!group && !window.groups.empty()) placed.refused_horizontal = reason;
-  if (!placed.again) {
-    if (placed.refused_horizontal != Reason::none) counters_.refuse(reason);
-    if (explain_.listening() && (group || !window.groups.empty())) {
-      explain_pair(candidate, *launch, group ? *group : *window.groups.back(),
-                   group ? Reason::none : reason);
-    }
-  }
-  keep(window, candidate.kernel, candidate.prepared,
-       group ? group->sequence : window.last_sequence + 1);
-  if (!group) group = &new_group(window);
-  // From here on nothing throws: a launch is held and marked, or neither.
-  group->members.push_back(std::move(launch));
-  ++group->launches;
-  group->grid_x += candidate.shape.grid[0];
-  group->shared_bytes += candidate.kernel.shared_bytes;
-  group->cost = group->cost + candidate.prepared.cost + kMemberCost;
-  group->fingerprint = fingerprint_with(group->fingerprint, candidate.kernel);
-  HeldLaunch& held = *group->members.back();
-  stamp(held, group->sequence, group->members.size() - 1);
-  for (const Access& access : held.accesses) {
-    if (access.writes) access.storage->mark_device_newer();
-  }
-  return Outcome::done;
 }
 
 void LaunchWindow::make_room(runtime::DeviceState& device) {
@@ -237,22 +100,6 @@ void LaunchWindow::hold(const Call& call) {
         return;
     }
   }
-}
-
-void LaunchWindow::keep(DeviceWindow& window, KernelRecord& kernel, Prepared& prepared,
-                        std::uint64_t sequence) {
-  if (!prepared.is_kept) window.kernels.emplace_back(kernel.shared_from_this(), &prepared);
-  prepared.is_kept = true;
-  prepared.last_held = sequence;
-}
-
-void LaunchWindow::explain_pair(const Candidate& candidate, const HeldLaunch& launch,
-                                const Group& group, Reason reason) {
-  const HeldLaunch& earlier = *group.members.back();
-  explain_.say({Decision::Kind::horizontal, reason == Reason::none, reason,
-                earlier.kernel->kernel.name + "+" + candidate.kernel.kernel.name,
-                candidate.device.id(), "", SourceLocation::from(launch.where),
-                SourceLocation::from(earlier.where)});
 }
 
 }  // namespace salvo::window

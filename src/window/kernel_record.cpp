@@ -124,6 +124,7 @@ KernelRecord::KernelRecord(ir::Kernel traced, std::vector<window::LiveValue> liv
                                       : Reason::live_value),
       parameters(facts_of(kernel, summary)),
       shared_bytes(kernel.shared_bytes()),
+      shared_arrays(fusion::shared_arrays(kernel)),
       final_form_(false) {}
 
 KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
@@ -140,6 +141,7 @@ KernelRecord::KernelRecord(ir::Kernel fused, ir::Kernel contracted,
                                       : Reason::live_value),
       parameters(facts_of(kernel, summary)),
       shared_bytes(kernel.shared_bytes()),
+      shared_arrays(fusion::shared_arrays(kernel)),
       apart(std::move(kept_apart)),
       final_form_(false),
       contracted_(std::make_shared<const ir::Kernel>(std::move(contracted))) {}
@@ -156,6 +158,7 @@ KernelRecord::KernelRecord(ir::Kernel merged, const KernelRecord& producer,
                                                                      : consumer.horizontal_refusal),
       parameters(facts_of(kernel, summary)),
       shared_bytes(kernel.shared_bytes()),
+      shared_arrays(fusion::shared_arrays(kernel)),
       final_form_(true) {}
 
 KernelRecord::~KernelRecord() {

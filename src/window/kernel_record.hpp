@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fusion/explicit.hpp"
+#include "fusion/shared_overlay.hpp"
 #include "ir/hash.hpp"
 #include "ir/kernel.hpp"
 #include "passes/access.hpp"
@@ -108,6 +109,7 @@ struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   const Reason horizontal_refusal;  // Reason::none: may be a member of a group
   const std::vector<window::ParameterFacts> parameters;
   const std::uint64_t shared_bytes;
+  const std::vector<fusion::SharedArray> shared_arrays;
   const std::vector<fusion::DisjointSpans> apart;  // spans that a launch must not let overlap (W49)
   /// Of a merged kernel: it failed, and is not tried again until the fused cache is cleared (W62).
   std::atomic<bool> failed{false};

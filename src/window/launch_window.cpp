@@ -55,35 +55,31 @@ void LaunchWindow::destroy(runtime::Storage* orphans) noexcept {
 
 LaunchWindow::~LaunchWindow() {
   for (const auto& window : windows_) {
-    destroy(window->orphans);
+    destroy(window->held.orphans);
   }
 }
 
-bool LaunchWindow::held_uses(const DeviceWindow& window, const runtime::DeviceCopy& copy) noexcept {
-  return copy.last_bound > window.issued_through;
-}
-
 bool LaunchWindow::adopt(const runtime::DeviceState& device, runtime::Storage& storage) noexcept {
-  DeviceWindow& window = window_of(device);
-  const std::lock_guard lock(window.lock);
+  Held& held = window_of(device).held;
+  const std::lock_guard lock(held.lock);
   const runtime::DeviceCopy* copy = storage.copy_on(device);
-  if (!copy || !held_uses(window, *copy)) return false;
-  storage.set_next_orphan(std::exchange(window.orphans, &storage));
+  if (!copy || !held.uses(*copy)) return false;
+  storage.set_next_orphan(std::exchange(held.orphans, &storage));
   return true;
 }
 
 bool LaunchWindow::retire(runtime::DeviceState& device, runtime::Storage& storage) {
-  DeviceWindow& window = window_of(device);
+  Held& held = window_of(device).held;
   const std::lock_guard issue(device.issue_lock());
-  const std::lock_guard lock(window.lock);
+  const std::lock_guard lock(held.lock);
   const runtime::DeviceCopy* copy = storage.copy_on(device);
   if (!copy) return true;
-  return !held_uses(window, *copy) && storage.drop_copy(device);
+  return !held.uses(*copy) && storage.drop_copy(device);
 }
 
 bool LaunchWindow::hand_over(runtime::DeviceState& device, runtime::DeviceState& heir,
                              runtime::Storage& storage) {
-  DeviceWindow& window = window_of(device);
+  Held& held = window_of(device).held;
   const std::scoped_lock issue(device.issue_lock(), heir.issue_lock());
   std::unique_ptr<runtime::DeviceCopy> copy;
   try {
@@ -94,9 +90,9 @@ bool LaunchWindow::hand_over(runtime::DeviceState& device, runtime::DeviceState&
   }
   if (!copy) return false;
   {
-    const std::lock_guard lock(window.lock);
+    const std::lock_guard lock(held.lock);
     const runtime::DeviceCopy* old = storage.copy_on(device);
-    if (old && !held_uses(window, *old) && storage.replace_copy(device, copy)) return true;
+    if (old && !held.uses(*old) && storage.replace_copy(device, copy)) return true;
   }
   heir.pool().free({copy->buffer, std::move(copy->uses)});
   return false;
@@ -127,10 +123,10 @@ void LaunchWindow::bring_to_device(runtime::DeviceState& device,
         argument.storage->leave_for(device);
         continue;
       }
-      DeviceWindow& window = window_of(device);
-      const std::lock_guard lock(window.lock);
+      Held& held = window_of(device).held;
+      const std::lock_guard lock(held.lock);
       const runtime::DeviceCopy* copy = argument.storage->copy_on(device);
-      flush = flush || (copy && held_uses(window, *copy));  // W17
+      flush = flush || (copy && held.uses(*copy));  // W17
     }
     if (flush) issue_all();
     try {
@@ -161,10 +157,10 @@ void LaunchWindow::clear_fused_cache() {
   forget_repetitions();
   for (const auto& device : core_.devices()) {
     const runtime::DeviceState::IssueTurn turn(*device);
-    window_of(*device).plans.clear();
+    window_of(*device).issuing.plans.clear();
   }
-  fused_cache_.clear();
-  epilogue_cache_.clear();
+  issuer_.clear_cache();
+  placer_.clear_cache();
 }
 
 void LaunchWindow::clear_launch_cache() {
@@ -177,21 +173,19 @@ void LaunchWindow::clear_launch_cache() {
     } catch (...) {
       failures.push_back(current_failure());
     }
-    window_of(*device).plans.clear();
+    window_of(*device).issuing.plans.clear();
     device->clear_executables();
   }
-  fused_cache_.clear();
-  epilogue_cache_.clear();
+  issuer_.clear_cache();
+  placer_.clear_cache();
   keep_pending(std::move(failures));
 }
 
 std::uint64_t LaunchWindow::held_count() const {
   std::uint64_t held = 0;
   for (const auto& window : windows_) {
-    const std::lock_guard lock(window->lock);
-    for (const auto& group : window->groups) held += group->launches;
-    held += window->unplaced.size();
-    if (window->repeated) held += window->repeated->held_launches();
+    const std::lock_guard lock(window->held.lock);
+    held += window->held.launches();
   }
   return held;
 }

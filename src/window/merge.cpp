@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "window/hazards.hpp"
-#include "window/launch_window.hpp"
+#include "window/limits.hpp"
+#include "window/placer.hpp"
 
 namespace salvo::window {
 namespace {
@@ -31,26 +32,26 @@ void reserve_more(std::vector<T>& all, std::size_t added) {
 
 }  // namespace
 
-bool LaunchWindow::has_grant(const KernelRecord& kernel) const {
+bool Placer::has_grant(const KernelRecord& kernel) const {
   return grants_.reason(kernel, Deviation::cross_kernel_contraction).has_value();
 }
 
-bool LaunchWindow::has_grant(const HeldLaunch& launch) const {
+bool Placer::has_grant(const HeldLaunch& launch) const {
   if (launch.parts.empty()) return has_grant(*launch.kernel);
   return std::ranges::all_of(launch.parts, [&](const auto& part) { return has_grant(*part); });
 }
 
-bool LaunchWindow::is_granted(const KernelRecord& kernel, const Prepared& prepared) const {
+bool Placer::is_granted(const KernelRecord& kernel, const Prepared& prepared) const {
   return !prepared.device_contraction || has_grant(kernel);
 }
 
-bool LaunchWindow::is_granted(const HeldLaunch& launch) const {
+bool Placer::is_granted(const HeldLaunch& launch) const {
   return !launch.prepared->device_contraction || has_grant(launch);
 }
 
-LaunchWindow::Merge LaunchWindow::find_producer(const Candidate& candidate,
-                                                const HeldLaunch& launch, std::uint64_t after) {
-  auto& groups = candidate.window.groups;
+Placer::Merge Placer::find_producer(const Candidate& candidate, const HeldLaunch& launch,
+                                    std::uint64_t after) {
+  auto& groups = candidate.held.groups;
   if (groups.empty() || !settings_.epilogue_on(candidate.device)) return {};
   // It conflicts with no group later than `after`; what it conflicts with in earlier ones is issued
   // before.
@@ -76,8 +77,8 @@ LaunchWindow::Merge LaunchWindow::find_producer(const Candidate& candidate,
   return merge;
 }
 
-void LaunchWindow::judge_merge(const Candidate& candidate, const HeldLaunch& launch,
-                               const HeldLaunch& producer, Merge& merge) {
+void Placer::judge_merge(const Candidate& candidate, const HeldLaunch& launch,
+                         const HeldLaunch& producer, Merge& merge) {
   const auto refuse = [&](Reason reason, std::string_view detail = "") {
     merge.reason = reason;
     merge.detail = detail;
@@ -121,7 +122,7 @@ void LaunchWindow::judge_merge(const Candidate& candidate, const HeldLaunch& lau
   merge.reason = merge_limits(candidate, merge);
 }
 
-void LaunchWindow::fix_values(HeldLaunch& launch, std::uint64_t values) {
+void Placer::fix_values(HeldLaunch& launch, std::uint64_t values) {
   launch.fixed_values |= values;
   // Of a merged launch they are values of its parts, behind each consumer's of which is its range.
   const bool beyond = (values & value_bit(63)) != 0;
@@ -132,8 +133,8 @@ void LaunchWindow::fix_values(HeldLaunch& launch, std::uint64_t values) {
   }
 }
 
-void LaunchWindow::explain_merge(const Candidate& candidate, const HeldLaunch& launch,
-                                 const Merge& merge) {
+void Placer::explain_merge(const Candidate& candidate, const HeldLaunch& launch,
+                           const Merge& merge) {
   if (merge.reason != Reason::none) counters_.refuse(merge.reason);
   if (!explain_.listening()) return;
   const HeldLaunch& producer = *merge.group->members[merge.producer];
@@ -143,7 +144,7 @@ void LaunchWindow::explain_merge(const Candidate& candidate, const HeldLaunch& l
                 SourceLocation::from(producer.where)});
 }
 
-Reason LaunchWindow::merge_limits(const Candidate& candidate, const Merge& merge) const {
+Reason Placer::merge_limits(const Candidate& candidate, const Merge& merge) {
   const auto& members = merge.group->members;
   if (members.size() == 1) return Reason::none;
   runtime::ParameterCost cost;
@@ -154,15 +155,14 @@ Reason LaunchWindow::merge_limits(const Candidate& candidate, const Merge& merge
   return limit_passed(candidate.device.properties(), cost);
 }
 
-std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Candidate& candidate,
-                                                        const Merge& merge,
-                                                        const HeldLaunch& consumer) {
+std::unique_ptr<HeldLaunch> Placer::merged_launch(const Candidate& candidate, const Merge& merge,
+                                                  const HeldLaunch& consumer) {
   std::unique_ptr<HeldLaunch>& producer = merge.group->members[merge.producer];
   // A chain grows by what is new: the merged launch that it was takes the next consumer in.
   const bool grows = !producer->parts.empty();
   std::unique_ptr<HeldLaunch> merged;
   if (!grows) {
-    merged = spare_launch(candidate.window);
+    merged = candidate.held.spare_launch();
     merged->reset();
     merged->shape = producer->shape;
     merged->where = producer->where;
@@ -173,8 +173,8 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Candidate& candida
   reserve_more(launch.arguments, most_added);
   reserve_more(launch.accesses, producer->accesses.size() + consumer.accesses.size());
   reserve_more(launch.parts, 2);
-  keep(candidate.window, *merge.kernel, *merge.prepared, merge.group->sequence);
-  keep(candidate.window, candidate.kernel, candidate.prepared, merge.group->sequence);
+  candidate.held.keep(*merge.kernel, *merge.prepared, merge.group->sequence);
+  candidate.held.keep(candidate.kernel, candidate.prepared, merge.group->sequence);
   // From here on nothing throws.
   launch.kernel = merge.kernel.get();
   launch.prepared = merge.prepared;
@@ -201,8 +201,8 @@ std::unique_ptr<HeldLaunch> LaunchWindow::merged_launch(const Candidate& candida
   return merged;
 }
 
-void LaunchWindow::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> merged,
-                              std::unique_ptr<HeldLaunch> consumer) {
+void Placer::merge_into(const Merge& merge, std::unique_ptr<HeldLaunch> merged,
+                        std::unique_ptr<HeldLaunch> consumer) {
   Group& group = *merge.group;
   std::unique_ptr<HeldLaunch>& place = group.members[merge.producer];
   stamp(*consumer, group.sequence, merge.producer);

@@ -34,7 +34,7 @@ constexpr std::array<Words, 37> kReasons{{
     {"dependency", "it depends on a held launch"},
     {"group_full", "the group is full"},
     {"grid_limit", "the summed grid would pass the device's limit"},
-    {"shared_limit", "the summed shared memory would pass the device's limit"},
+    {"shared_limit", "the shared memory would pass the device's limit"},
     {"parameter_limit", "the parameters would pass the device's limit"},
     {"slot_limit", "the argument slots would pass the device's limit"},
     {"push_constant_limit", "the push constants would pass the device's limit"},

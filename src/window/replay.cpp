@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: MIT
 #include <utility>
 
-#include "window/launch_window.hpp"
+#include "window/issuer.hpp"
 #include "window/launched.hpp"
 #include "window/planner.hpp"
 
 namespace salvo::window {
 
-bool LaunchWindow::describe_single(runtime::DeviceState& device, HeldLaunch& launch,
-                                   runtime::LaunchCommand& command) {
+bool Issuer::describe_single(const Round& round, HeldLaunch& launch,
+                             runtime::LaunchCommand& command) {
   if (!launch.parts.empty() &&
       (launch.kernel->failed || !launch.prepared->executables[launch.may_alias ? 1 : 0])) {
     return false;
   }
   try {
-    command = {&executable_of(device, *launch.prepared, launch.may_alias), &launch.shape,
+    command = {&executable_of(round.device, *launch.prepared, launch.may_alias), &launch.shape,
                launch.arguments};
   } catch (const Error&) {
     return false;  // thrown again when the launch is made by itself, and told with its name
@@ -23,14 +23,14 @@ bool LaunchWindow::describe_single(runtime::DeviceState& device, HeldLaunch& lau
   return true;
 }
 
-bool LaunchWindow::describe_fused(runtime::DeviceState& device, Group& group, FusedLaunch& fused,
-                                  runtime::LaunchCommand& command) {
+bool Issuer::describe_fused(const Round& round, Group& group, FusedLaunch& fused,
+                            runtime::LaunchCommand& command) {
+  runtime::DeviceState& device = round.device;
   if (settings_.planner() == Planner::profit &&
       judge_fusion(device.properties(), group.members) != Reason::none) {
     return false;
   }
-  const Plan* plan =
-      window_of(device).plans.find(group, any_aliases(group), settings_.most_members());
+  const Plan* plan = round.issuing.plans.find(group, any_aliases(group), settings_.most_members());
   if (!plan) return false;
   const FusedKernel& kernel = *plan->fused;
   if (kernel.failed || !kernel.executable || kernel.generation != device.generation()) return false;
@@ -39,19 +39,20 @@ bool LaunchWindow::describe_fused(runtime::DeviceState& device, Group& group, Fu
   return true;
 }
 
-std::size_t LaunchWindow::describe(runtime::DeviceState& device, std::size_t first) {
-  DeviceWindow& window = window_of(device);
-  window.commands.clear();
+std::size_t Issuer::describe(const Round& round, std::size_t first) {
+  runtime::DeviceState& device = round.device;
+  Issuing& issuing = round.issuing;
+  issuing.commands.clear();
   if (device.is_closed()) return 0;
-  if (window.fused_launches.size() < window.issuing.size()) {
-    window.fused_launches.resize(window.issuing.size());
+  if (issuing.fused_launches.size() < issuing.groups.size()) {
+    issuing.fused_launches.resize(issuing.groups.size());
   }
-  for (std::size_t k = first; k < window.issuing.size(); ++k) {
-    Group& group = *window.issuing[k];
+  for (std::size_t k = first; k < issuing.groups.size(); ++k) {
+    Group& group = *issuing.groups[k];
     runtime::LaunchCommand command;
     const bool ready = group.members.size() == 1
-                           ? describe_single(device, *group.members.front(), command)
-                           : describe_fused(device, group, window.fused_launches[k], command);
+                           ? describe_single(round, *group.members.front(), command)
+                           : describe_fused(round, group, issuing.fused_launches[k], command);
     if (!ready) break;
     const runtime::Dim3& block = command.shape->block;
     if (std::uint64_t{block[0]} * block[1] * block[2] >
@@ -60,19 +61,20 @@ std::size_t LaunchWindow::describe(runtime::DeviceState& device, std::size_t fir
     }
     // The device is about to be drained for it (P7).
     if (command.executable->spill_bytes_per_thread() > device.scratch_mark()) break;
-    window.commands.push_back(command);
+    issuing.commands.push_back(command);
   }
-  return window.commands.size();
+  return issuing.commands.size();
 }
 
-bool LaunchWindow::replay(runtime::DeviceState& device, std::size_t first, std::size_t count) {
-  DeviceWindow& window = window_of(device);
+bool Issuer::replay(const Round& round, std::size_t first, std::size_t count) {
+  runtime::DeviceState& device = round.device;
+  Issuing& issuing = round.issuing;
   runtime::Queue& queue = device.driver().queue();
-  if (!device.driver().replay(queue, window.commands)) return false;
-  window.unsubmitted = true;
+  if (!device.driver().replay(queue, issuing.commands)) return false;
+  issuing.unsubmitted = true;
   Counters::raise(counters_.replays);
   for (std::size_t k = first; k < first + count; ++k) {
-    const Group& group = *window.issuing[k];
+    const Group& group = *issuing.groups[k];
     for (const auto& member : group.members) {
       note_launched(device, queue, *member);
       count_merges(*member);

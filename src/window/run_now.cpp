@@ -57,7 +57,7 @@ void LaunchWindow::start(const Call& call, Immediate& launch, runtime::Executabl
       call.stream->use(*span.copy, span.writes);
     }
   } else {
-    call.window.unsubmitted = true;
+    call.issuing.unsubmitted = true;
   }
   runtime::Queue& queue = call.stream ? call.stream->queue() : device.driver().queue();
   runtime::LaunchShape shape = call.shape;
@@ -76,13 +76,14 @@ void LaunchWindow::run_now(const Call& call, bool ready) {
   for (;; ready = false) {
     if (!ready) bring_to_device(call.device, call.arguments);
     const runtime::DeviceState::IssueTurn turn(call.device);
-    Immediate& launch = call.window.immediate;
+    Immediate& launch = call.issuing.immediate;
     try {
       // Another thread may have moved a vector away, or written it on the host, meanwhile.
       if (!bind(call, launch) && !(try_upload(call.device, call.arguments) && bind(call, launch))) {
         continue;
       }
-      runtime::Executable& executable = executable_of(call.device, call.prepared, launch.may_alias);
+      runtime::Executable& executable =
+          Issuer::executable_of(call.device, call.prepared, launch.may_alias);
       // What was bound may have moved meanwhile.
       if (call.device.make_scratch(scratch_mark_of(call), executable)) continue;
       start(call, launch, executable);

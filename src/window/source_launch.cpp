@@ -91,7 +91,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const SourceLaunch& laun
         if (launch.stream) launch.stream->use(copy, true);
       }
       device.refuse_if_closed();
-      if (!launch.stream) window_of(device).unsubmitted = true;
+      if (!launch.stream) window_of(device).issuing.unsubmitted = true;
       runtime::Queue& queue = launch.stream ? launch.stream->queue() : device.driver().queue();
       device.launch(queue, scratch_mark, launch.executable, shape, arguments);
       const std::uint64_t ticket =

@@ -203,7 +203,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
   throw_pending();
   const std::string& name = kernel->kernel.name;
   try {
-    if (!stream && window_of(device).repeats.load(std::memory_order_relaxed) &&
+    if (!stream && window_of(device).held.repeats.load(std::memory_order_relaxed) &&
         hold_again(device, *kernel, dims, arguments)) {
       Counters::raise(counters_.submitted);
       return;
@@ -222,11 +222,13 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
     throw located(failure, name, dims.where());
   }
   const std::uint32_t usual = leaves_block_open(dims) ? automatic_block(device, *prepared) : 0;
-  const Call call{{device, window_of(device), *kernel, *prepared,
-                   shape_of(device, name, kernel->shared_bytes, usual, dims)},
-                  dims,
-                  arguments,
-                  stream};
+  auto& [held, issuing] = window_of(device);
+  const Call call{
+      {device, held, *kernel, *prepared, shape_of(device, name, kernel->shared_bytes, usual, dims)},
+      issuing,
+      dims,
+      arguments,
+      stream};
   if (is_empty(call.shape)) return;  // W35
   if (kernel->summary.has_cooperative_matrix) check_whole_warps(device, name, call.shape, dims);
   if (device.launches().has_losses()) check_losses(device, *kernel, arguments, dims);

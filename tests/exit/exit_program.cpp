@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -76,19 +77,70 @@ int fail_at_exit() {
   return 7;
 }
 
-/// Holds a launch whose kernel, when it is built for the device, says so at once.
-int end_by_signal(int signal) {
+void say_what_is_built() {
   salvo::tests::watch_builds([](const salvo::ir::Kernel& kernel) {
     std::printf("built %s\n", kernel.name.c_str());
     std::fflush(stdout);
   });
-  static const auto control = std::make_shared<salvo::tests::FakeControl>();
-  static salvo::Runtime runtime([] {
-    salvo::RuntimeOptions options;
-    options.built_in_backends = false;
-    options.own.list.push_back(salvo::tests::make_fake_backend(control));
-    return options;
-  }());
+}
+
+/// A runtime with a recording device alone, never destroyed.
+salvo::Runtime& lasting_runtime(salvo::tests::FakeOptions fake = {},
+                                const std::string& cache_folder = "") {
+  salvo::RuntimeOptions options;
+  options.built_in_backends = false;
+  options.cache_folder = cache_folder;
+  options.own.list.push_back(salvo::tests::make_fake_backend(
+      std::make_shared<salvo::tests::FakeControl>(), std::move(fake)));
+  return *new salvo::Runtime(std::move(options));
+}
+
+/// A compiler that makes, when it is first used, what is destroyed at exit, and needs it when it is
+/// used again.
+int build_at_exit() {
+  say_what_is_built();
+  const salvo::Device device = lasting_runtime().devices().at(0);
+  static salvo::Vector<float> vector(std::size_t{kCount});
+  device.launch(twice_kernel(), salvo::over(kCount), vector, kCount);
+  static_cast<void>(vector[0]);
+  std::atexit([] { std::puts("the compiler is gone"); });
+  device.launch(salvo::kernel("once", [](salvo::Span<float> x) { x[0] = 1.0f; }),
+                salvo::grid(1).block(1), vector);
+  static_cast<void>(vector[0]);
+  device.launch(salvo::kernel("held", [](salvo::Span<float> x) { x[0] = 2.0f; }),
+                salvo::grid(1).block(1), vector);
+  return 0;
+}
+
+/// Ends the program while a kernel is built, because its binary cannot be kept.
+int exit_in_a_log_sink() {
+  salvo::set_log_sink([](salvo::LogLevel, std::string_view) {
+    std::puts("told");
+    std::exit(6);
+  });
+  const salvo::Device device = lasting_runtime({}, "/dev/null/cache").devices().at(0);
+  salvo::Vector<float> vector(std::size_t{kCount});
+  device.launch(twice_kernel(), salvo::over(kCount), vector, kCount);
+  return static_cast<int>(vector[0]);
+}
+
+/// Ends the program in the middle of a launch, when it asks for memory.
+int exit_in_a_drain() {
+  const salvo::Device device =
+      lasting_runtime({.spill = [](const salvo::ir::Kernel&) { return 64U; }}).devices().at(0);
+  device.on_scratch_drain([] {
+    std::puts("drained");
+    std::exit(6);
+  });
+  salvo::Vector<float> vector(std::size_t{kCount});
+  device.launch(twice_kernel(), salvo::over(kCount), vector, kCount);
+  return static_cast<int>(vector[0]);
+}
+
+/// Holds a launch whose kernel, when it is built for the device, says so at once.
+int end_by_signal(int signal) {
+  say_what_is_built();
+  salvo::Runtime& runtime = lasting_runtime();
   static salvo::Vector<float> vector(std::size_t{kCount});
   runtime.devices().at(0).launch(twice_kernel(), salvo::grid(1).block(kCount), vector, kCount);
   std::printf("held=%d\n", static_cast<int>(runtime.window().stats().held));
@@ -157,6 +209,9 @@ int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   if (how == "failing") return fail_at_exit();
   if (how == "launching") return launch_while_exiting();
+  if (how == "late") return build_at_exit();
+  if (how == "sink") return exit_in_a_log_sink();
+  if (how == "drain") return exit_in_a_drain();
   if (how == "signal") return end_by_signal(std::atoi(argv[2]));
   std::atexit(report);
   const auto device = deferring_device();

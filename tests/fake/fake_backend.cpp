@@ -4,14 +4,18 @@
 #include "fake/fake_backend.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "fake/late_queue.hpp"
 
 #include "backends/interpreter/interpreter_backend.hpp"
+#include "backends/registry.hpp"
 
 namespace salvo::tests {
 
@@ -105,7 +109,28 @@ void FakeControl::wait_for_build(const std::string& kernel) {
       lock, [&] { return held_builds_.empty() || kernel.find(held_builds_) == std::string::npos; });
 }
 
+std::string_view recorded_backend() {
+  const char* name = std::getenv("SALVO_TEST_RECORDED");
+  return name ? name : "Interpreter";
+}
+
 namespace {
+
+std::unique_ptr<runtime::Backend> make_recorded() {
+  for (auto& backend : backends::built_in({})) {
+    if (backend->name() == recorded_backend()) return std::move(backend);
+  }
+  throw std::runtime_error("SALVO_TEST_RECORDED names no backend");
+}
+
+/// Here rather than in `open`, whose failures a runtime takes for a backend that is missing.
+void require_recorded() {
+  static const std::string missing = [] {
+    const auto backend = make_recorded();
+    return backend->open().empty() ? backend->unavailable()->reason : "";
+  }();
+  if (!missing.empty()) throw std::runtime_error("no device to record: " + missing);
+}
 
 struct Watch {
   std::mutex lock;
@@ -187,7 +212,7 @@ class FakeDevice final : public runtime::DeviceDriver {
         control_(std::move(control)),
         options_(options),
         number_(number),
-        properties_(inner_->properties()) {
+        properties_(test_properties(inner_->properties())) {
     properties_.name = "Fake";
     properties_.is_cpu = false;
     properties_.exact_arithmetic = !options_.contracts;
@@ -209,8 +234,11 @@ class FakeDevice final : public runtime::DeviceDriver {
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
     runtime::Program program = inner_->translate(kernel, options);
+    const runtime::Program real = program;
     if (options_.rewrite) options_.rewrite(program);
     if (options_.marks_aliases) program.code += options.may_alias == 0 ? " apart" : " aliasing";
+    const std::lock_guard lock(translated_lock_);
+    translated_.insert_or_assign(program.code, real);
     return program;
   }
   std::unique_ptr<runtime::Executable> build(const ir::Kernel& kernel,
@@ -225,8 +253,7 @@ class FakeDevice final : public runtime::DeviceDriver {
     }
     if (!options_.has_binary) binary.clear();
     const std::uint32_t own = options_.max_threads ? options_.max_threads(kernel) : 0;
-    auto real = options_.contracts ? inner_->build(contracted(kernel), program, {})
-                                   : inner_->build(kernel, program, {});
+    auto real = build_really(options_.contracts ? contracted(kernel) : kernel, program);
     auto made = std::make_unique<FakeExecutable>(std::move(real), kernel.name,
                                                  own ? own : properties_.max_threads_per_block,
                                                  std::move(binary));
@@ -355,6 +382,7 @@ class FakeDevice final : public runtime::DeviceDriver {
   void finish(runtime::Queue& queue) override {
     note({Driver::finish, "", {}, 0}, &queue);
     run(queue);
+    inner_->finish(inner_->queue());
     throw_failure(queue);
   }
 
@@ -386,6 +414,7 @@ class FakeDevice final : public runtime::DeviceDriver {
     note({Driver::wait, "", {}, 0});
     const std::lock_guard lock(lock_);
     if (const auto moment = moment_of(event)) moment->reach();
+    inner_->finish(inner_->queue());
   }
   bool reached(runtime::Event& event) override {
     const std::lock_guard lock(lock_);
@@ -431,6 +460,23 @@ class FakeDevice final : public runtime::DeviceDriver {
 
  private:
   using Memory = std::vector<std::vector<std::byte>>;
+
+  /// What the tests know of a device: the interpreter's properties, of which a kernel on another
+  /// device meets but the width of its warps.
+  static DeviceProperties test_properties(const DeviceProperties& real) {
+    DeviceProperties made = backends::interpreter::make_backend()->open().front()->properties();
+    made.warp_size = real.warp_size;
+    return made;
+  }
+
+  /// For the recorded device, as it would have it: `program` may bear marks of the test's.
+  std::unique_ptr<runtime::Executable> build_really(const ir::Kernel& kernel,
+                                                    const runtime::Program& program) {
+    if (options_.contracts) return inner_->build(kernel, inner_->translate(kernel, {}), {});
+    const std::lock_guard lock(translated_lock_);
+    const auto known = translated_.find(program.code);
+    return inner_->build(kernel, known == translated_.end() ? program : known->second, {});
+  }
 
   Memory memory_of(std::span<const runtime::Argument> arguments) {
     Memory all;
@@ -489,6 +535,8 @@ class FakeDevice final : public runtime::DeviceDriver {
   LateQueue queue_{0};
   std::uint32_t last_queue_ = 0;
   std::set<std::string> sequences_;  // that came before
+  mutable std::mutex translated_lock_;
+  mutable std::map<std::string, runtime::Program> translated_;  // as the recorded device made it
   std::uint64_t clock_ = 0;
 };
 
@@ -505,10 +553,11 @@ class FakeBackend final : public runtime::Backend {
       unavailable_ = runtime::Unavailable{*options_.missing};
       return devices;
     }
-    inner_ = backends::interpreter::make_backend();
+    inner_ = make_recorded();
     for (std::uint32_t i = 0; i < options_.devices; ++i) {
+      auto real = inner_->open();
       devices.push_back(
-          std::make_unique<FakeDevice>(std::move(inner_->open().front()), control_, options_, i));
+          std::make_unique<FakeDevice>(std::move(real.front()), control_, options_, i));
     }
     return devices;
   }
@@ -537,6 +586,7 @@ void watch_launches(std::function<void(const WatchedLaunch&)> see) {
 
 std::unique_ptr<runtime::Backend> make_fake_backend(std::shared_ptr<FakeControl> control,
                                                     FakeOptions options) {
+  require_recorded();
   return std::make_unique<FakeBackend>(std::move(control), std::move(options));
 }
 

@@ -1,5 +1,5 @@
-// A recording backend for tests: runs kernels for real on the interpreter, notes every driver call,
-// and fails the calls it is told to.
+// A recording backend for tests: runs kernels for real, on the interpreter unless told otherwise,
+// notes every driver call, and fails the calls it is told to.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -134,6 +135,11 @@ struct FakeOptions {
   /// Why the backend is missing; set, it opens without devices.
   std::optional<std::string> missing{};
 };
+
+/// The backend whose first device runs the kernels and keeps the memory of fake devices: the
+/// Interpreter, or the one that SALVO_TEST_RECORDED names, so that the tests of rules run on a real
+/// driver too. What the devices report stays the same, but for the width of warps.
+std::string_view recorded_backend();
 
 /// Work of queues that were made is done only when something waits for it, as late as the API
 /// allows: what is read too early is wrong every time. Its clock counts launches, a millisecond

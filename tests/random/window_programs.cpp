@@ -19,7 +19,7 @@ namespace salvo::tests {
 namespace {
 
 constexpr int kVectors = 4;  // a thread has of each type
-constexpr int kKernels = 7;  // for each type
+constexpr int kKernels = 8;  // for each type
 
 /// x to y, and w beside it.
 template <class T>
@@ -81,6 +81,27 @@ std::vector<Shape<T>> make_shapes() {
                           if_(t == 0 && block_idx_x() * 32 < n, [&] {
                             Var<C> sum = C(0);
                             for_(range(32), [&](Int k) { sum += tile[k]; });
+                            y[block_idx_x()] = sum * (kFloat ? C(0.03125) : C(1));
+                          });
+                        }),
+                 false, 32});
+  all.push_back({kernel("folded",
+                        [=](Span<T> x, Span<T> w, Span<T> y, Int n) {
+                          Shared<C> weights(32), tile(48);
+                          auto t = thread_idx_x();
+                          auto at = block_idx_x() * 32 + t;
+                          if_(t < 32, [&] {
+                            tile[t + 16] = C(0);
+                            weights[t] = C(0);
+                            if_(at < n, [&] {
+                              tile[t + 16] = x[at];
+                              weights[t] = w[at];
+                            });
+                          });
+                          barrier();
+                          if_(t == 0 && block_idx_x() * 32 < n, [&] {
+                            Var<C> sum = C(0);
+                            for_(range(32), [&](Int k) { sum += tile[k + 16] * weights[31 - k]; });
                             y[block_idx_x()] = sum * (kFloat ? C(0.03125) : C(1));
                           });
                         }),

@@ -58,6 +58,22 @@ TEST_F(K11Intrinsics, K11_EachBackendsSourceHoldsItsOwnCode) {
   EXPECT_NE(rotate.ir().find("intrinsic rotate_left %"), std::string::npos) << rotate.ir();
 }
 
+TEST_F(K11Intrinsics, K11_K15_SourceForATargetWithoutCodeIsRefusedByName) {
+  const Words rotate = rotated("rotate", rotate_everywhere());
+  for (const char* target : {"Metal", "Native", "WebGPU"}) {
+    try {
+      rotate.source(target);
+      ADD_FAILURE() << target << " has code that nobody gave";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::unsupported);
+      EXPECT_EQ(error.kernel(), "rotate");
+      EXPECT_NE(std::string(error.what()).find("'rotate_left' has no code for "), std::string::npos)
+          << error.what();
+      EXPECT_TRUE(error.kernel_location().known()) << target;
+    }
+  }
+}
+
 TEST_F(K11Intrinsics, K11_StatementsMayLeaveTheValueInResult) {
   const Intrinsic<float(float)> next("next", {{"OpenCL", "{ float t = {0}; {result} = t + 1; }"}});
   const auto uses = kernel("uses", [next](Span<float> v) { v[0] = next(v[0]); });

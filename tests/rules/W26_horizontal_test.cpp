@@ -139,6 +139,18 @@ TEST_F(W26Horizontal, W30_NoFuseExcludes) {
             Reason::no_fuse);
 }
 
+/// to[i] = from[i] + 1, the 1 by way of a shared array.
+template <class T>
+Floats tiled(const std::string& name, int length = 256) {
+  return kernel(name, [length](Span<float> from, Span<float> to, Int n) {
+    Shared<T> tile(length);
+    auto i = global_thread_id();
+    if_(thread_idx_x() == 0, [&] { tile[length - 1] = T(1); });
+    barrier();
+    if_(i < n, [&] { to[i] = from[i] + cast<float>(tile[length - 1]); });
+  });
+}
+
 struct Limit {
   const char* name;
   Reason reason;
@@ -149,18 +161,11 @@ class W31Limits : public ::testing::TestWithParam<Limit> {};
 
 TEST_P(W31Limits, W31_AGroupThatWouldPassTheLimitIsSplit) {
   FakeRuntime fake{FakeOptions{.adjust = GetParam().adjust}};
-  const auto tiled = [](const std::string& name) {
-    return kernel(name, [](Span<float> from, Span<float> to, Int n) {
-      Shared<float> tile(256);
-      auto i = global_thread_id();
-      tile[thread_idx_x()] = 1.0f;
-      barrier();
-      if_(i < n, [&] { to[i] = from[i] + tile[thread_idx_x()]; });
-    });
-  };
   Vector<float> x{std::vector<float>(1024, 3.0f)}, y(1024), z(1024), w(1024);
   fake.window().keep_decisions(8);
-  const auto first = tiled("first"), second = tiled("second"), third = tiled("third");
+  // Arrays of different types, which add up.
+  const auto first = tiled<float>("first"), second = tiled<std::int32_t>("second"),
+             third = tiled<std::uint32_t>("third");
   fake.device().launch(first, over(1024), x, y, 1024);
   fake.device().launch(second, over(1024), x, z, 1024);
   fake.device().launch(third, over(1024), x, w, 1024);
@@ -184,6 +189,87 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"push_constants", Reason::push_constant_limit,
               [](auto& d) { d.push_constant_bytes = 40; }}),
     [](const auto& one) { return one.param.name; });
+
+/// `shared_bytes` a block, and a few kernels held together there.
+class W31Shared : public ::testing::Test {
+ protected:
+  /// Driver launches for one launch of each kernel; each output must be what it is without a
+  /// window.
+  static std::size_t issued(std::uint32_t shared_bytes, const std::vector<Floats>& kernels) {
+    constexpr int kCount = 1000;
+    FakeRuntime fake{FakeOptions{
+        .adjust = [=](DeviceProperties& d) { d.shared_bytes_per_block = shared_bytes; }}};
+    std::vector<float> ramp(kCount);
+    std::iota(ramp.begin(), ramp.end(), 0.25f);
+    Vector<float> x{std::span<const float>(ramp)};
+    const auto run = [&](bool held) {
+      fake.window().set_enabled(held);
+      std::vector<Vector<float>> outputs;
+      for (std::size_t k = 0; k < kernels.size(); ++k) outputs.emplace_back(kCount);
+      fake.control->clear();
+      for (std::size_t k = 0; k < kernels.size(); ++k) {
+        fake.device().launch(kernels[k], over(kCount).block(64), x, outputs[k], kCount);
+      }
+      fake.window().flush();
+      return outputs;
+    };
+    const auto alone = run(false);
+    EXPECT_EQ(fake.control->count(Driver::launch), kernels.size());
+    const auto together = run(true);
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      EXPECT_EQ(values(alone[k])[kCount - 1], ramp[kCount - 1] + 1.0f) << k;
+      EXPECT_TRUE(same_bits(values(together[k]), values(alone[k]))) << k;
+    }
+    EXPECT_EQ(fake.window().stats().fallbacks, 0U);
+    return fake.control->count(Driver::launch);
+  }
+};
+
+TEST_F(W31Shared, W31_ArraysOfOneTypeTakeTheLongestAndNotTheSum) {
+  const std::vector<Floats> kernels{tiled<float>("short", 100), tiled<float>("long", 256),
+                                    tiled<float>("middle", 200)};
+  EXPECT_EQ(issued(1024, kernels), 1U);
+}
+
+TEST_F(W31Shared, W31_ArraysOfDifferentTypesAddUp) {
+  const std::vector<Floats> kernels{tiled<float>("floats"), tiled<std::int32_t>("integers")};
+  EXPECT_EQ(issued(2048, kernels), 1U);
+  EXPECT_EQ(issued(2032, kernels), 2U);
+}
+
+TEST_F(W31Shared, W31_TheLongestShareAndSoDoTheSecondLongest) {
+  const auto two = [](const std::string& name, int one_length, int other_length) {
+    return kernel(name, [=](Span<float> from, Span<float> to, Int n) {
+      Shared<float> one(one_length), other(other_length);
+      auto i = global_thread_id();
+      if_(thread_idx_x() == 0, [&] {
+        one[one_length - 1] = 0.25f;
+        other[other_length - 1] = 0.75f;
+      });
+      barrier();
+      if_(i < n, [&] { to[i] = from[i] + one[one_length - 1] + other[other_length - 1]; });
+    });
+  };
+  // 200 and 100 floats.
+  const std::vector<Floats> kernels{two("unequal", 48, 200), two("equal", 100, 100)};
+  EXPECT_EQ(issued(1200, kernels), 1U);
+  EXPECT_EQ(issued(1184, kernels), 2U);
+}
+
+TEST_F(W31Shared, W31_AnArrayOfAtomicsIsNotAlsoAPlainOne) {
+  const auto counted = kernel("counted", [](Span<float> from, Span<float> to, Int n) {
+    Shared<std::int32_t> count(256);
+    auto i = global_thread_id();
+    if_(thread_idx_x() == 0, [&] { count[0] = 0; });
+    barrier();
+    if_(thread_idx_x() == 0, [&] { atomic_add(count[0], 1); });
+    barrier();
+    if_(i < n, [&] { to[i] = from[i] + cast<float>(count[0]); });
+  });
+  const std::vector<Floats> kernels{counted, tiled<std::int32_t>("plain")};
+  EXPECT_EQ(issued(2048, kernels), 1U);
+  EXPECT_EQ(issued(1024, kernels), 2U);
+}
 
 TEST(W36Slots, W36_AKernelOverTheSlotLimitIsRefusedAtTheCall) {
   FakeRuntime fake{

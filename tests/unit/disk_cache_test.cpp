@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -114,6 +115,25 @@ TEST_F(DiskCacheFolder, APipeOfAnEntrysNameStopsNothing) {
   EXPECT_EQ(cache.find(key_of(1)).result, CacheLookup::unreadable);
   cache.store(key_of(1), binary_of(1));
   EXPECT_EQ(cache.find(key_of(1)).binary, binary_of(1));
+}
+
+TEST_F(DiskCacheFolder, AFileLargerThanTheCacheIsRemovedUnread) {
+  write(file_of(1), "sparse");
+  fs::resize_file(file_of(1), std::uint64_t{1} << 40U);  // of which a copy fits in no memory
+  EXPECT_EQ(cache.find(key_of(1)).result, CacheLookup::unreadable);
+  EXPECT_FALSE(fs::exists(file_of(1)));
+  cache.store(key_of(1), binary_of(1));
+  EXPECT_EQ(cache.find(key_of(1)).binary, binary_of(1));
+}
+
+TEST_F(DiskCacheFolder, ALinkInThePlaceOfTheCountsIsNotWrittenThrough) {
+  const fs::path other = folder.path() / "other";
+  write(other, "of somebody else");
+  fs::create_symlink(other, folder.path() / "counts.salvo");
+  cache.store(key_of(1), binary_of(1));
+  EXPECT_EQ(cache.find(key_of(1)).binary, binary_of(1));
+  std::ifstream file(other);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "of somebody else");
 }
 
 TEST_F(DiskCacheFolder, AnEntryThatTheDriverRefusesIsRemoved) {

@@ -9,7 +9,6 @@
 
 #include "codegen/c_family/cuda_reserved_words.hpp"
 #include "codegen/c_family/helpers.hpp"
-#include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/names.hpp"
 
 namespace salvo::codegen::c_family {
@@ -23,12 +22,7 @@ class CudaFamily : public Dialect {
   std::string_view target() const noexcept override { return "CUDA/C"; }
   bool is_reserved(std::string_view name) const override { return is_cuda_word(name); }
 
-  std::string_view type(Scalar type) const override {
-    return type == Scalar::Bool ? "bool" : memory_type(type);
-  }
-
   std::string_view memory_type(Scalar type) const override {
-    // Halves are bits: the headers that define their types do not come with the compiler.
     static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
         "unsigned char",  "signed char",    "unsigned char",
         "short",          "unsigned short", "int",
@@ -39,22 +33,16 @@ class CudaFamily : public Dialect {
   }
 
   std::string vector_type(Scalar type, std::size_t count) const override {
-    static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
-        "uchar",    "char",      "uchar",  "short",  "ushort", "int",   "uint",
-        "longlong", "ulonglong", "ushort", "ushort", "float",  "double"};
-    return fmt::format("{}{}", kTypes[static_cast<std::size_t>(type)], count);
+    const std::string_view name = type == Scalar::I64   ? "longlong"
+                                  : type == Scalar::U64 ? "ulonglong"
+                                                        : Dialect::memory_type(type);
+    return fmt::format("{}{}", name, count);
   }
-
-  std::string in_space(Space, std::string_view type) const override { return std::string(type); }
 
   std::string declare_array(Space space, std::string_view type, std::string_view name,
                             std::uint32_t count) const override {
     return fmt::format("{}{} {}[{}];", space == Space::Shared ? "__shared__ " : "", type, name,
                        count);
-  }
-
-  std::string constant(Scalar type, std::uint64_t bits) const override {
-    return constant_literal(type, bits, "ll", *this);
   }
 
   std::string bitcast(Scalar to, Scalar from, std::string_view value) const override {
@@ -156,54 +144,6 @@ class CudaFamily : public Dialect {
         return fmt::format("(unsigned long long)__ballot_sync({}, {})", lanes, operands[0]);
       default:
         return fmt::format("{}({})", reduction(op, value_type, helpers), value);
-    }
-  }
-
-  std::string load(const Place& place, Helpers& helpers) const override {
-    switch (place.type) {
-      case Scalar::Bool:
-        return read(place) + " != 0";
-      case Scalar::F16:
-        return fmt::format(
-            "{}({})",
-            helpers.define("salvo_from_f16",
-                           "$F float $N(unsigned short bits) {\n"
-                           "  float value;\n"
-                           "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
-                           "  return value;\n"
-                           "}\n",
-                           {}),
-            read(place));
-      case Scalar::BF16:
-        return fmt::format("__uint_as_float((unsigned int){} << 16)", read(place));
-      default:
-        return read(place);  // widens by C's rules
-    }
-  }
-
-  std::string store(const Place& place, std::string_view value, Helpers& helpers) const override {
-    switch (place.type) {
-      case Scalar::F16:
-        return fmt::format(
-            "{} = {}({})", place.lvalue,
-            helpers.define("salvo_to_f16",
-                           "$F unsigned short $N(float value) {\n"
-                           "  unsigned short bits;\n"
-                           "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
-                           "  return bits;\n"
-                           "}\n",
-                           {}),
-            value);
-      case Scalar::BF16:
-        return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
-      case Scalar::Bool:
-      case Scalar::I8:
-      case Scalar::U8:
-      case Scalar::I16:
-      case Scalar::U16:
-        return fmt::format("{} = ({}){}", place.lvalue, memory_type(place.type), value);
-      default:
-        return fmt::format("{} = {}", place.lvalue, value);
     }
   }
 
@@ -319,6 +259,39 @@ class CudaFamily : public Dialect {
   }
 
  protected:
+  std::string_view wide_suffix() const override { return "ll"; }
+
+  std::string load_f16(const Place& place, Helpers& helpers) const override {
+    return fmt::format(
+        "{}({})",
+        helpers.define("salvo_from_f16",
+                       "$F float $N(unsigned short bits) {\n"
+                       "  float value;\n"
+                       "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
+                       "  return value;\n"
+                       "}\n",
+                       {}),
+        read(place));
+  }
+
+  std::string load_bf16(const Place& place) const override {
+    return fmt::format("__uint_as_float((unsigned int){} << 16)", read(place));
+  }
+
+  std::string store_f16(const Place& place, std::string_view value,
+                        Helpers& helpers) const override {
+    return fmt::format(
+        "{} = {}({})", place.lvalue,
+        helpers.define("salvo_to_f16",
+                       "$F unsigned short $N(float value) {\n"
+                       "  unsigned short bits;\n"
+                       "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
+                       "  return bits;\n"
+                       "}\n",
+                       {}),
+        value);
+  }
+
   /// What stands before a parameter that is a table.
   virtual std::string_view table_qualifiers() const { return "const __grid_constant__"; }
 

@@ -73,19 +73,21 @@ class Dialect {
   virtual bool is_reserved(std::string_view name) const = 0;
 
   // Types and values.
-  virtual std::string_view type(ir::Scalar type) const = 0;         // compute types: in a register
-  virtual std::string_view memory_type(ir::Scalar type) const = 0;  // any type: in memory
+  std::string_view type(ir::Scalar type) const;  // compute types: in a register
+  /// Any type in memory. The default has OpenCL C's names and MSL's. A bool is a byte, for it has
+  /// no fixed size; halves of both kinds are bits, for their own types need extensions or headers.
+  virtual std::string_view memory_type(ir::Scalar type) const;
   /// A type of `count` leaves of `type` in memory, with members x, y, z and w: "float4". Asked for
   /// by print_with_vectors.
   virtual std::string vector_type(ir::Scalar type, std::size_t count) const;
   /// `type` in an address space: "global float".
-  virtual std::string in_space(ir::Space space, std::string_view type) const = 0;
+  std::string in_space(ir::Space space, std::string_view type) const;
   /// A shared or local array of constant size, as a statement.
   virtual std::string declare_array(ir::Space space, std::string_view type, std::string_view name,
                                     std::uint32_t count) const;
   /// How cooperative matrices are written; null for a target without them.
   virtual const MatrixWords* matrices() const { return nullptr; }
-  virtual std::string constant(ir::Scalar type, std::uint64_t bits) const = 0;
+  std::string constant(ir::Scalar type, std::uint64_t bits) const;
   virtual std::string bitcast(ir::Scalar to, ir::Scalar from, std::string_view value) const = 0;
   /// Float to integer of a value that is not NaN, saturating.
   virtual std::string saturating_cast(ir::Scalar to, ir::Scalar from, std::string_view value,
@@ -97,11 +99,11 @@ class Dialect {
   virtual std::string position(ir::Op op, int axis) const = 0;
   virtual std::string warp(ir::Op op, ir::Scalar type, std::span<const std::string> operands,
                            Helpers& helpers) const = 0;
-  virtual std::string load(const Place& place, Helpers& helpers) const = 0;
+  std::string load(const Place& place, Helpers& helpers) const;
   /// The memory's own bits, of a vector too.
   virtual std::string read(const Place& place) const { return place.lvalue; }
   /// A whole statement without its semicolon. `value` is of the compute type.
-  virtual std::string store(const Place& place, std::string_view value, Helpers& helpers) const = 0;
+  std::string store(const Place& place, std::string_view value, Helpers& helpers) const;
   /// `operands`: value, or expected and desired. Floats are only added.
   virtual std::string atomic(ir::Op op, const Place& place, std::span<const std::string> operands,
                              Helpers& helpers) const = 0;
@@ -111,18 +113,36 @@ class Dialect {
   virtual std::string loop_hint(std::uint32_t unroll) const = 0;
 
   // The file.
-  virtual std::string_view function_qualifiers() const = 0;  // of helpers: "static inline"
+  virtual std::string_view function_qualifiers() const { return "static inline"; }  // of helpers
   virtual std::string prologue(const Features& features) const = 0;
   virtual std::string kernel_head(std::string_view name, const Signature& signature) const = 0;
   virtual Declared declare_span(const ParameterText& span, Names& names,
                                 Signature& signature) const = 0;
+  /// The default declares an argument for each slot, converted once if it is not stored as it is
+  /// computed with.
   virtual Declared declare_scalar(const ParameterText& scalar, Names& names, Signature& signature,
-                                  Helpers& helpers) const = 0;
+                                  Helpers& helpers) const;
   /// Declares dynamic shared memory and returns an expression for its first byte.
   virtual std::string declare_dynamic_shared(Names& names, Signature& signature) const = 0;
   /// The parameter at a slot known at run time only. The default compares the slot with each
   /// number in turn, for targets whose pointers cannot be kept in an array.
   virtual Bound pick(const Declared& declared, std::string_view slot) const;
+
+ protected:
+  /// What stands before a type in a space: "global ".
+  virtual std::string_view address_space(ir::Space) const { return ""; }
+  /// Of the literals of 64-bit integers.
+  virtual std::string_view wide_suffix() const { return "l"; }
+  // Conversions between the bits in memory and an F32.
+  virtual std::string load_f16(const Place& place, Helpers& helpers) const = 0;
+  virtual std::string load_bf16(const Place& place) const;
+  virtual std::string store_f16(const Place& place, std::string_view value,
+                                Helpers& helpers) const = 0;
+  /// For the default of declare_scalar: adds the argument called `name`.
+  virtual void add_scalar(std::string_view element, std::string_view name,
+                          Signature& signature) const;
+  /// What the author calls a parameter, with the slot's number if there are several.
+  static std::string slot_name(const ParameterText& text, std::uint32_t slot);
 };
 
 }  // namespace salvo::codegen::c_family

@@ -62,29 +62,6 @@ class HipDialect final : public CudaFamily {
     }
   }
 
-  std::string load(const Place& place, Helpers& helpers) const override {
-    if (place.type != Scalar::F16) return CudaFamily::load(place, helpers);
-    return fmt::format("{}({})",
-                       helpers.define("salvo_from_f16",
-                                      "$F float $N(unsigned short bits) {\n"
-                                      "  return (float)__builtin_bit_cast(_Float16, bits);\n"
-                                      "}\n",
-                                      {}),
-                       place.lvalue);
-  }
-
-  std::string store(const Place& place, std::string_view value, Helpers& helpers) const override {
-    if (place.type != Scalar::F16) return CudaFamily::store(place, value, helpers);
-    return fmt::format(
-        "{} = {}({})", place.lvalue,
-        helpers.define("salvo_to_f16",
-                       "$F unsigned short $N(float value) {\n"
-                       "  return __builtin_bit_cast(unsigned short, (_Float16)value);\n"
-                       "}\n",
-                       {}),
-        value);
-  }
-
   std::string atomic(Op op, const Place& place, std::span<const std::string> operands,
                      Helpers& helpers) const override {
     const bool extremum = op == Op::AtomicMin || op == Op::AtomicMax;
@@ -97,6 +74,28 @@ class HipDialect final : public CudaFamily {
   }
 
  protected:
+  std::string load_f16(const Place& place, Helpers& helpers) const override {
+    return fmt::format("{}({})",
+                       helpers.define("salvo_from_f16",
+                                      "$F float $N(unsigned short bits) {\n"
+                                      "  return (float)__builtin_bit_cast(_Float16, bits);\n"
+                                      "}\n",
+                                      {}),
+                       place.lvalue);
+  }
+
+  std::string store_f16(const Place& place, std::string_view value,
+                        Helpers& helpers) const override {
+    return fmt::format(
+        "{} = {}({})", place.lvalue,
+        helpers.define("salvo_to_f16",
+                       "$F unsigned short $N(float value) {\n"
+                       "  return __builtin_bit_cast(unsigned short, (_Float16)value);\n"
+                       "}\n",
+                       {}),
+        value);
+  }
+
   /// Parameters lie in constant memory, and tables are read there, without being asked to.
   std::string_view table_qualifiers() const override { return "const"; }
 

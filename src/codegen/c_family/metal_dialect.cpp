@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "codegen/c_family/helpers.hpp"
-#include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/metal_matrices.hpp"
 #include "codegen/c_family/metal_reserved_words.hpp"
 #include "codegen/c_family/names.hpp"
@@ -28,28 +27,7 @@ class MetalDialect final : public Dialect {
   std::string_view target() const noexcept override { return "Metal"; }
   bool is_reserved(std::string_view name) const override { return is_metal_word(name); }
 
-  std::string_view type(Scalar type) const override {
-    return type == Scalar::Bool ? "bool" : memory_type(type);
-  }
-
-  std::string_view memory_type(Scalar type) const override {
-    // Halves are bits in memory, as bf16 are, whose own type is younger than many a system. There
-    // is no double: print_metal refuses a kernel that has one.
-    static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
-        "uchar", "char",  "uchar",  "short",  "ushort", "int",   "uint",
-        "long",  "ulong", "ushort", "ushort", "float",  "double"};
-    return kTypes[static_cast<std::size_t>(type)];
-  }
-
-  std::string in_space(Space space, std::string_view type) const override {
-    return fmt::format("{}{}", address_space(space), type);
-  }
-
   const MatrixWords* matrices() const override { return &metal_matrix_words(); }
-
-  std::string constant(Scalar type, std::uint64_t bits) const override {
-    return constant_literal(type, bits, "l", *this);
-  }
 
   std::string bitcast(Scalar to, Scalar, std::string_view value) const override {
     return fmt::format("as_type<{}>({})", type(to), value);
@@ -126,36 +104,6 @@ class MetalDialect final : public Dialect {
     }
   }
 
-  std::string load(const Place& place, Helpers&) const override {
-    switch (place.type) {
-      case Scalar::Bool:
-        return place.lvalue + " != 0";
-      case Scalar::F16:
-        return fmt::format("(float)as_type<half>({})", place.lvalue);
-      case Scalar::BF16:
-        return fmt::format("as_type<float>((uint){} << 16)", place.lvalue);
-      default:
-        return place.lvalue;  // widens by C's rules
-    }
-  }
-
-  std::string store(const Place& place, std::string_view value, Helpers& helpers) const override {
-    switch (place.type) {
-      case Scalar::F16:
-        return fmt::format("{} = as_type<ushort>((half){})", place.lvalue, value);
-      case Scalar::BF16:
-        return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
-      case Scalar::Bool:
-      case Scalar::I8:
-      case Scalar::U8:
-      case Scalar::I16:
-      case Scalar::U16:
-        return fmt::format("{} = ({}){}", place.lvalue, memory_type(place.type), value);
-      default:
-        return fmt::format("{} = {}", place.lvalue, value);
-    }
-  }
-
   std::string atomic(Op op, const Place& place, std::span<const std::string> operands,
                      Helpers& helpers) const override {
     const bool floating = ir::is_float(place.type);
@@ -185,8 +133,6 @@ class MetalDialect final : public Dialect {
     return unroll == 1 ? "#pragma clang loop unroll(disable)"
                        : fmt::format("#pragma clang loop unroll_count({})", unroll);
   }
-
-  std::string_view function_qualifiers() const override { return "static inline"; }
 
   std::string prologue(const Features& features) const override {
     // Both spellings: Metal's own is younger than the language, and compilers skip what they do
@@ -220,30 +166,34 @@ class MetalDialect final : public Dialect {
     return declared;
   }
 
-  Declared declare_scalar(const ParameterText& scalar, Names& names, Signature& signature,
-                          Helpers& helpers) const override {
-    const Scalar stored = scalar.parameter->type;
-    const Scalar computed = ir::compute_type(stored);
-    const bool converts = type(computed) != memory_type(stored);
-    Declared declared;
-    for (std::uint32_t i = 0; i < scalar.parameter->slots; ++i) {
-      const std::string name = names.fresh(slot_name(scalar, i));
-      const std::string passed = converts ? names.fresh(name + "_stored") : name;
-      argument(signature, fmt::format("constant {}& {}", scalar.element, passed));
-      if (converts) {
-        signature.prologue.push_back(fmt::format("const {} {} = {};", type(computed), name,
-                                                 load({stored, Space::Local, passed}, helpers)));
-      }
-      declared.slots.push_back({name, ""});
-    }
-    return declared;
-  }
-
   std::string declare_dynamic_shared(Names& names, Signature& signature) const override {
     std::string name = names.fresh("dynamic_shared");
     // Aligned for every element type.
     signature.arguments.push_back(fmt::format("threadgroup uint4* {} [[threadgroup(0)]]", name));
     return name;
+  }
+
+ protected:
+  std::string_view address_space(Space space) const override {
+    switch (space) {
+      case Space::Global:
+        return "device ";
+      case Space::Shared:
+        return "threadgroup ";
+      default:
+        return "";
+    }
+  }
+
+  std::string load_f16(const Place& place, Helpers&) const override {
+    return fmt::format("(float)as_type<half>({})", place.lvalue);
+  }
+  std::string store_f16(const Place& place, std::string_view value, Helpers&) const override {
+    return fmt::format("{} = as_type<ushort>((half){})", place.lvalue, value);
+  }
+  void add_scalar(std::string_view element, std::string_view name,
+                  Signature& signature) const override {
+    argument(signature, fmt::format("constant {}& {}", element, name));
   }
 
  private:
@@ -265,21 +215,6 @@ class MetalDialect final : public Dialect {
       "$F ushort $N(uint lane, uint delta, uint lanes) {\n"
       "  return (ushort)(delta >= lanes - lane ? lane : lane + delta);\n"
       "}\n";
-
-  static std::string_view address_space(Space space) {
-    switch (space) {
-      case Space::Global:
-        return "device ";
-      case Space::Shared:
-        return "threadgroup ";
-      default:
-        return "";
-    }
-  }
-
-  static std::string slot_name(const ParameterText& text, std::uint32_t slot) {
-    return text.parameter->slots == 1 ? text.name : fmt::format("{}_{}", text.name, slot);
-  }
 
   /// Arguments that are buffers come first, so that their number is their place.
   static void argument(Signature& signature, std::string_view declaration) {
@@ -375,7 +310,7 @@ class MetalDialect final : public Dialect {
   }
 
   /// atomic_float is younger than the language, and never in threadgroup memory.
-  static std::string add_float(Space space, Helpers& helpers) {
+  std::string add_float(Space space, Helpers& helpers) const {
     return helpers.define(
         fmt::format("salvo_atomic_add_f32{}", space_suffix(space)),
         "$F float $N(volatile $Aatomic_uint* at, float value) {\n"

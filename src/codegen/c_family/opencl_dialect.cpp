@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/c_family/opencl_dialect.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "codegen/c_family/helpers.hpp"
-#include "codegen/c_family/literals.hpp"
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/opencl_reserved_words.hpp"
 
@@ -23,26 +20,6 @@ class OpenclDialect final : public Dialect {
  public:
   std::string_view target() const noexcept override { return "OpenCL"; }
   bool is_reserved(std::string_view name) const override { return is_opencl_word(name); }
-
-  std::string_view type(Scalar type) const override {
-    return type == Scalar::Bool ? "bool" : memory_type(type);
-  }
-
-  std::string_view memory_type(Scalar type) const override {
-    // A bool has no fixed size in OpenCL C, and a half no arithmetic without an extension.
-    static constexpr std::array<std::string_view, ir::kScalarCount> kTypes{
-        "uchar", "char",  "uchar",  "short",  "ushort", "int",   "uint",
-        "long",  "ulong", "ushort", "ushort", "float",  "double"};
-    return kTypes[static_cast<std::size_t>(type)];
-  }
-
-  std::string in_space(Space space, std::string_view type) const override {
-    return fmt::format("{}{}", address_space(space), type);
-  }
-
-  std::string constant(Scalar type, std::uint64_t bits) const override {
-    return constant_literal(type, bits, "l", *this);
-  }
 
   std::string bitcast(Scalar to, Scalar, std::string_view value) const override {
     return fmt::format("as_{}({})", type(to), value);
@@ -113,38 +90,6 @@ class OpenclDialect final : public Dialect {
     }
   }
 
-  std::string load(const Place& place, Helpers&) const override {
-    switch (place.type) {
-      case Scalar::Bool:
-        return place.lvalue + " != 0";
-      case Scalar::F16:
-        return fmt::format("vload_half(0, (const {}half*)&{})", address_space(place.space),
-                           place.lvalue);
-      case Scalar::BF16:
-        return fmt::format("as_float((uint){} << 16)", place.lvalue);
-      default:
-        return place.lvalue;  // widens by C's rules
-    }
-  }
-
-  std::string store(const Place& place, std::string_view value, Helpers& helpers) const override {
-    switch (place.type) {
-      case Scalar::F16:
-        return fmt::format("vstore_half_rte({}, 0, ({}half*)&{})", value,
-                           address_space(place.space), place.lvalue);
-      case Scalar::BF16:
-        return fmt::format("{} = {}({})", place.lvalue, helpers.to_bf16(), value);
-      case Scalar::Bool:
-      case Scalar::I8:
-      case Scalar::U8:
-      case Scalar::I16:
-      case Scalar::U16:
-        return fmt::format("{} = ({}){}", place.lvalue, memory_type(place.type), value);
-      default:
-        return fmt::format("{} = {}", place.lvalue, value);
-    }
-  }
-
   std::string atomic(Op op, const Place& place, std::span<const std::string> operands,
                      Helpers& helpers) const override {
     if (ir::is_float(place.type)) return add_float(place, operands[0], helpers);
@@ -162,8 +107,6 @@ class OpenclDialect final : public Dialect {
     if (unroll == ir::kIndependent) return "#pragma clang loop vectorize(assume_safety)";
     return unroll == 0 ? "" : fmt::format("#pragma unroll {}", unroll);
   }
-
-  std::string_view function_qualifiers() const override { return "static inline"; }
 
   std::string prologue(const Features& features) const override {
     // Must be the first line: elsewhere in the file some compilers refuse it.
@@ -215,33 +158,14 @@ class OpenclDialect final : public Dialect {
     return declared;
   }
 
-  Declared declare_scalar(const ParameterText& scalar, Names& names, Signature& signature,
-                          Helpers& helpers) const override {
-    const Scalar stored = scalar.parameter->type;
-    const Scalar computed = ir::compute_type(stored);
-    const bool converts = type(computed) != memory_type(stored);
-    Declared declared;
-    for (std::uint32_t i = 0; i < scalar.parameter->slots; ++i) {
-      const std::string name = names.fresh(slot_name(scalar, i));
-      const std::string argument = converts ? names.fresh(name + "_stored") : name;
-      signature.arguments.push_back(fmt::format("const {} {}", scalar.element, argument));
-      if (converts) {
-        signature.prologue.push_back(fmt::format("const {} {} = {};", type(computed), name,
-                                                 load({stored, Space::Local, argument}, helpers)));
-      }
-      declared.slots.push_back({name, ""});
-    }
-    return declared;
-  }
-
   std::string declare_dynamic_shared(Names& names, Signature& signature) const override {
     const std::string name = names.fresh("dynamic_shared");
     signature.arguments.push_back("local uint4* " + name);  // aligned for every element type
     return name;
   }
 
- private:
-  static std::string_view address_space(Space space) {
+ protected:
+  std::string_view address_space(Space space) const override {
     switch (space) {
       case Space::Global:
         return "global ";
@@ -252,10 +176,16 @@ class OpenclDialect final : public Dialect {
     }
   }
 
-  static std::string slot_name(const ParameterText& text, std::uint32_t slot) {
-    return text.parameter->slots == 1 ? text.name : fmt::format("{}_{}", text.name, slot);
+  std::string load_f16(const Place& place, Helpers&) const override {
+    return fmt::format("vload_half(0, (const {}half*)&{})", address_space(place.space),
+                       place.lvalue);
+  }
+  std::string store_f16(const Place& place, std::string_view value, Helpers&) const override {
+    return fmt::format("vstore_half_rte({}, 0, ({}half*)&{})", value, address_space(place.space),
+                       place.lvalue);
   }
 
+ private:
   std::string pointer(const Place& place, Scalar as) const {
     return fmt::format("(volatile {}{}*)&{}", address_space(place.space), memory_type(as),
                        place.lvalue);

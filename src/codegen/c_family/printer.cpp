@@ -15,6 +15,7 @@
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/scan.hpp"
 #include "codegen/matrices.hpp"
+#include "codegen/user_code.hpp"
 #include "ir/matrices.hpp"
 #include "passes/counters.hpp"
 #include "passes/vector_access.hpp"
@@ -455,11 +456,7 @@ class Printer {
   /// An intrinsic is an expression, or statements that assign to `{result}`.
   void user_code(ValueId id, const Node& node) {
     const ir::UserCall& call = kernel_.user_calls[node.index];
-    const std::optional<std::string> text = call.code->text(dialect_.target());
-    if (!text) {
-      throw Error(Errc::unsupported,
-                  fmt::format("'{}' has no code for {}", call.code->name(), dialect_.target()));
-    }
+    const std::string text = user_text(kernel_, node, dialect_.target());
     std::vector<std::string> arguments;
     std::size_t next = 0;
     for (const ir::MemoryId memory : call.arguments) {
@@ -467,13 +464,13 @@ class Printer {
                               ? value(node.operands[next++])
                               : bound(kernel_.memories[memory].parameter, ir::kNoValue).data);
     }
-    if (node.op == Op::Native) return line(ir::fill_template(*text, arguments, ""));
-    if (text->find("{result}") == std::string::npos) {
-      return define(id, ir::fill_template(*text, arguments, ""));
+    if (node.op == Op::Native) return line(ir::fill_template(text, arguments, ""));
+    if (text.find("{result}") == std::string::npos) {
+      return define(id, ir::fill_template(text, arguments, ""));
     }
     values_[id] = names_.fresh(fmt::format("v{}", ++value_count_));
     line(fmt::format("{} {};", dialect_.type(node.type), values_[id]));
-    line(ir::fill_template(*text, arguments, values_[id]));
+    line(ir::fill_template(text, arguments, values_[id]));
     pick(id);
   }
 
@@ -635,27 +632,6 @@ class Printer {
 };
 
 }  // namespace
-
-std::string Dialect::vector_type(ir::Scalar type, std::size_t count) const {
-  return fmt::format("{}{}", memory_type(type), count);
-}
-
-std::string Dialect::declare_array(ir::Space space, std::string_view type, std::string_view name,
-                                   std::uint32_t count) const {
-  return fmt::format("{} {}[{}];", in_space(space, type), name, count);
-}
-
-Bound Dialect::pick(const Declared& declared, std::string_view slot) const {
-  Bound chosen;
-  const std::size_t last = declared.slots.size() - 1;
-  for (std::size_t i = 0; i < last; ++i) {
-    chosen.data += fmt::format("{} == {} ? {} : ", slot, i, declared.slots[i].data);
-    chosen.length += fmt::format("{} == {} ? {} : ", slot, i, declared.slots[i].length);
-  }
-  chosen.data += declared.slots[last].data;
-  chosen.length += declared.slots[last].length;
-  return chosen;
-}
 
 Printed print(const ir::Kernel& kernel, const Dialect& dialect, const PrintOptions& options) {
   Helpers helpers(dialect);

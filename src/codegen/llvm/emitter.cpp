@@ -6,6 +6,7 @@
 
 #include "codegen/llvm/function.hpp"
 #include "codegen/matrices.hpp"
+#include "codegen/user_code.hpp"
 #include "passes/clone.hpp"
 #include "passes/expand_math.hpp"
 #include "passes/expand_math_plain.hpp"
@@ -40,6 +41,7 @@ bool has(const ir::Kernel& kernel, Op op) {
 
 ir::Kernel lower(const ir::Kernel& kernel, const EmitOptions& options) {
   refuse_matrices(kernel, "Native");
+  refuse_user_code(kernel, "Native");
   ir::Kernel lowered = has(kernel, Op::Rsqrt) ? divide_by_roots(kernel) : kernel;
   // Functions of F64 need an fma that rounds once: one of the C library, if the processor has none.
   if (!options.fma) lowered = passes::expand_math_plain(lowered);

@@ -1,6 +1,7 @@
 // PTX for statements and branches.
 // SPDX-License-Identifier: MIT
 #include "codegen/ptx/emission.hpp"
+#include "codegen/user_code.hpp"
 
 #include <algorithm>
 
@@ -128,10 +129,7 @@ void Emission::statement(ValueId id) {
 
 void Emission::user_code(ValueId id, const Node& node) {
   const ir::UserCall& call = kernel_.user_calls[node.index];
-  const std::optional<std::string> text = call.code->text("CUDA/PTX");
-  if (!text) {
-    throw Error(Errc::unsupported, fmt::format("'{}' has no code for CUDA/PTX", call.code->name()));
-  }
+  const std::string text = user_text(kernel_, node, "CUDA/PTX");
   std::vector<std::string> arguments;
   std::size_t next = 0;
   for (const ir::MemoryId memory : call.arguments) {
@@ -140,7 +138,7 @@ void Emission::user_code(ValueId id, const Node& node) {
                             : bound(kernel_.memories[memory].parameter, ir::kNoValue).data);
   }
   if (node.op == Op::Intrinsic) values_[id] = writer_.fresh(node.type);
-  writer_.raw("\t" + ir::fill_template(*text, arguments, values_[id]) + "\n");
+  writer_.raw("\t" + ir::fill_template(text, arguments, values_[id]) + "\n");
 }
 
 void Emission::matrix(const Node& node) {

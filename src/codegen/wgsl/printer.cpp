@@ -14,6 +14,7 @@
 #include "codegen/c_family/names.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/c_family/scan.hpp"
+#include "codegen/user_code.hpp"
 #include "codegen/wgsl/expressions.hpp"
 #include "codegen/wgsl/helpers.hpp"
 #include "codegen/wgsl/layout.hpp"
@@ -401,21 +402,18 @@ class Printer {
   /// An intrinsic is an expression, or statements that assign to `{result}`.
   void user_code(ValueId id, const Node& node) {
     const ir::UserCall& call = kernel_.user_calls[node.index];
-    const std::optional<std::string> text = call.code->text("WebGPU");
-    if (!text) {
-      throw Error(Errc::unsupported, fmt::format("'{}' has no code for WebGPU", call.code->name()));
-    }
+    const std::string text = user_text(kernel_, node, "WebGPU");
     std::vector<std::string> arguments;
     std::size_t next = 0;
     for (const ir::MemoryId memory : call.arguments) {
       arguments.push_back(memory == ir::kNone ? value(node.operands[next++]) : buffers_[memory][0]);
     }
-    if (node.op == Op::Native) return line(ir::fill_template(*text, arguments, ""));
-    if (text->find("{result}") == std::string::npos) {
-      return define(id, ir::fill_template(*text, arguments, ""));
+    if (node.op == Op::Native) return line(ir::fill_template(text, arguments, ""));
+    if (text.find("{result}") == std::string::npos) {
+      return define(id, ir::fill_template(text, arguments, ""));
     }
     declare(id);
-    line(ir::fill_template(*text, arguments, values_[id]));
+    line(ir::fill_template(text, arguments, values_[id]));
   }
 
   void if_(const Node& node) {
