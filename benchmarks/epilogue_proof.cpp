@@ -114,7 +114,7 @@ int main() {
   constexpr double kDecision = 1000, kProof = 20000;
   salvo::RuntimeOptions options;
   options.built_in_backends = false;
-  options.backends.push_back(std::make_unique<bench::NullBackend>());
+  options.own.list.push_back(std::make_unique<bench::NullBackend>());
   salvo::Runtime runtime(std::move(options));
   runtime.window().set_planner(salvo::Planner::always);
   fmt::print("A driver that does nothing; medians of {} rounds, nanoseconds\n", kRounds);

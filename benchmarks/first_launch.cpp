@@ -42,8 +42,7 @@ auto adam() {
 int measure(const std::string& id) {
   const salvo::Device device = salvo::Device::get(id);
   const auto kernel = adam();
-  const salvo::Vector<float> weight(kCount, 1.0f), gradient(kCount, 0.5f), mean(kCount),
-      square(kCount);
+  salvo::Vector<float> weight(kCount, 1.0f), gradient(kCount, 0.5f), mean(kCount), square(kCount);
   const auto before = std::chrono::steady_clock::now();
   device.launch(kernel, salvo::over(kCount), weight, gradient, mean, square, 0.01f, kCount);
   device.synchronize();

@@ -310,7 +310,7 @@ class BySalvo {
     const bool dependent = inputs_.size() == 1;
     if (setting_.same_arguments) a = 2.0f;
     for (std::size_t k = 0; k < kLaunches; ++k) {
-      const auto& x = k == 0 || !dependent ? inputs_[k] : outputs_[k - 1];
+      auto& x = k == 0 || !dependent ? inputs_[k] : outputs_[k - 1];
       device_.launch(kernel_, salvo::over(n_), x, outputs_[k], a, n_);
     }
     window_.flush();

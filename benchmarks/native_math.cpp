@@ -81,7 +81,7 @@ void measure(const std::string& name, int arguments, const F& function, T least,
         auto i = salvo::global_thread_id();
         salvo::if_(i < n, [&] { to[i] = function(salvo::Value<T>(from[i])); });
       });
-  const salvo::Vector<T> from{std::span<const T>(x)};
+  salvo::Vector<T> from{std::span<const T>(x)};
   salvo::Vector<T> to(kCount);
   const std::size_t lanes = kBytes / sizeof(T);
   const std::function<void()> ways[] = {

@@ -28,9 +28,8 @@ double nanoseconds(std::chrono::steady_clock::time_point from,
 }
 
 auto twice() {
-  return salvo::kernel("twice", [](salvo::Span<float> x, salvo::Span<float> y, salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { y[i] = x[i] * 2.0f; });
+  return salvo::kernel("twice", [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
+    salvo::for_each_thread(n, [&](salvo::Int i) { y[i] = x[i] * 2.0f; });
   });
 }
 
@@ -51,7 +50,7 @@ void measure(const salvo::Device& device, salvo::Window& window, std::uint32_t m
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k < static_cast<std::size_t>(launches); ++k) {
       const auto& x = work == Work::chain ? to[k] : from[k];
-      const auto& y = work == Work::chain ? to[k + 1] : to[k];
+      auto& y = work == Work::chain ? to[k + 1] : to[k];
       device.launch(kernel, salvo::over(kElements), x, y, kElements);
     }
     const auto recorded = std::chrono::steady_clock::now();
@@ -75,7 +74,7 @@ int main(int argc, char** argv) {
   if (backend.empty()) {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
-    options.backends.push_back(std::make_unique<bench::NullBackend>());
+    options.own.list.push_back(std::make_unique<bench::NullBackend>());
     own.emplace(std::move(options));
   }
   salvo::Runtime& runtime = own ? *own : salvo::Runtime::instance();

@@ -138,7 +138,7 @@ class Subject {
   explicit Subject(int batch, bool timed = false) {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
-    options.backends.push_back(std::make_unique<BatchBackend>(batch, timed));
+    options.own.list.push_back(std::make_unique<BatchBackend>(batch, timed));
     runtime_ = std::make_unique<salvo::Runtime>(std::move(options));
     runtime_->window().set_enabled(false);
     for (int i = 0; i < kLaunches; ++i) outputs_.emplace_back(std::size_t{kCount});

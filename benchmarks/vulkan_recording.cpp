@@ -109,7 +109,7 @@ int main() {
   for (const int batch : kBatches) {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
-    options.backends.push_back(std::make_unique<MuteBackend>(batch));
+    options.own.list.push_back(std::make_unique<MuteBackend>(batch));
     salvo::Runtime runtime(std::move(options));
     runtime.window().set_enabled(false);
     const auto devices = runtime.by_backend("Vulkan");
@@ -118,7 +118,7 @@ int main() {
       return 1;
     }
     const salvo::Device device = devices.front();
-    const salvo::Vector<float> x(std::size_t{kCount}, 1.0f);
+    salvo::Vector<float> x(std::size_t{kCount}, 1.0f);
     std::vector<salvo::Vector<float>> outputs;
     for (int i = 0; i < kLaunches; ++i) outputs.emplace_back(std::size_t{kCount});
     std::array<double, 2> times{};

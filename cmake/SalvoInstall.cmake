@@ -1,4 +1,4 @@
-# Install rules: headers, library, tool and the package that find_package(salvo) finds.
+# Install rules: headers, what they refer to, library, tool and the package that find_package(salvo) finds.
 # SPDX-License-Identifier: MIT
 include_guard()
 include(GNUInstallDirs)
@@ -7,6 +7,9 @@ include(CMakePackageConfigHelpers)
 set(salvo_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/salvo)
 
 install(DIRECTORY include/salvo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+# The headers name rules of the specification, and the bounds of math functions.
+install(DIRECTORY docs/spec DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(FILES docs/exactness.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(TARGETS salvo EXPORT salvoTargets)
 install(EXPORT salvoTargets NAMESPACE salvo:: DESTINATION ${salvo_package_dir})
 

@@ -40,12 +40,11 @@ void while_tracing() {
 
 /// A mistake in a call is thrown by the call, and nothing is launched.
 void at_the_call(const salvo::Device& device) {
-  const auto fill = salvo::kernel("fill", [](salvo::Span<float> x, salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { x[i] = 1.0f; });
+  const auto fill = salvo::kernel("fill", [](salvo::Span<float> x) {
+    salvo::for_each_thread(x, [&](salvo::Int i) { x[i] = 1.0f; });
   });
   salvo::Vector<float> x(100);
-  const auto error = error_of([&] { device.launch(fill, salvo::over(-5), x, 100); });
+  const auto error = error_of([&] { device.launch(fill, salvo::over(-5), x); });
   check(error.code() == salvo::Errc::invalid_argument && error.launch_location().known(),
         error.what());
   const auto index = error_of([&] { static_cast<void>(x[100].get()); });
@@ -72,16 +71,15 @@ void when_observed() {
   if (devices.empty()) return;
   const salvo::Intrinsic<float(float)> missing("missing", {{"OpenCL", "no_such_function({0})"}});
   const auto make = [&](const std::string& name) {
-    return salvo::kernel(name, [&](salvo::Span<float> x, salvo::Int n) {
-      auto i = salvo::global_thread_id();
-      salvo::if_(i < n, [&] { x[i] = missing(x[i]); });
+    return salvo::kernel(name, [&](salvo::Span<float> x) {
+      salvo::for_each_thread(x, [&](salvo::Int i) { x[i] = missing(x[i]); });
     });
   };
   const auto first = make("first"), second = make("second");
   salvo::Vector<float> x(100), y(100);
   salvo::window::set_cpu_devices(true);
-  devices[0].launch(first, salvo::over(100), x, 100);   // held: no error yet
-  devices[0].launch(second, salvo::over(100), y, 100);  // held
+  devices[0].launch(first, salvo::over(100), x);   // held: no error yet
+  devices[0].launch(second, salvo::over(100), y);  // held
   const auto error = error_of([&] { static_cast<void>(x[0].get()); });
   check(error.code() == salvo::Errc::compile_failed && error.kernel() == "first",
         error.message() + ", in " + error.kernel() + ", launched at line " +

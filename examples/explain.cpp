@@ -7,7 +7,7 @@
 
 namespace {
 
-using Kernel = salvo::Kernel<salvo::Span<float>, salvo::Span<float>, salvo::Int>;
+using Kernel = salvo::Kernel<salvo::Span<const float>, salvo::Span<float>, salvo::Int>;
 
 /// A device whose launches are held, if there is one.
 salvo::Device choose() {
@@ -30,19 +30,16 @@ void print(const salvo::Decision& decision) {
 
 int main() {
   const Kernel twice =
-      salvo::kernel("twice", [](salvo::Span<float> x, salvo::Span<float> y, salvo::Int n) {
-        auto i = salvo::global_thread_id();
-        salvo::if_(i < n, [&] { y[i] = x[i] * 2.0f; });
+      salvo::kernel("twice", [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
+        salvo::for_each_thread(n, [&](salvo::Int i) { y[i] = x[i] * 2.0f; });
       });
   const Kernel add_one =
-      salvo::kernel("add_one", [](salvo::Span<float> x, salvo::Span<float> y, salvo::Int n) {
-        auto i = salvo::global_thread_id();
-        salvo::if_(i < n, [&] { y[i] = x[i] + 1.0f; });
+      salvo::kernel("add_one", [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
+        salvo::for_each_thread(n, [&](salvo::Int i) { y[i] = x[i] + 1.0f; });
       });
   const Kernel slope =
-      salvo::kernel("slope", [](salvo::Span<float> x, salvo::Span<float> y, salvo::Int n) {
-        auto i = salvo::global_thread_id();
-        salvo::if_(i < n - 1, [&] { y[i] = x[i + 1] - x[i]; });
+      salvo::kernel("slope", [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
+        salvo::for_each_thread(n - 1, [&](salvo::Int i) { y[i] = x[i + 1] - x[i]; });
       });
 
   constexpr int n = 10'000;

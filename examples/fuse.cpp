@@ -10,8 +10,7 @@ int main() {
   constexpr int kBlock = 64;
   auto squares =
       salvo::kernel("squares", [](salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
-        auto i = salvo::global_thread_id();
-        salvo::if_(i < n, [&] { y[i] = x[i] * x[i]; });
+        salvo::for_each_thread(n, [&](salvo::Int i) { y[i] = x[i] * x[i]; });
       });
   auto block_sums = salvo::kernel(
       "block_sums", [](salvo::Span<const float> y, salvo::Span<float> sums, salvo::Int n) {

@@ -19,20 +19,19 @@ struct salvo::Record<Particle>
 
 int main() {
   // Falls for a time step, and bounces off the floor at half the speed.
-  auto fall = salvo::kernel(
-      "fall", [](salvo::Span<Particle> all, salvo::Float dt, salvo::Float gravity, salvo::Int n) {
-        auto i = salvo::global_thread_id();
-        salvo::if_(i < n, [&] {
+  auto fall =
+      salvo::kernel("fall", [](salvo::Span<Particle> all, salvo::Float dt, salvo::Float gravity) {
+        salvo::for_each_thread(all, [&](salvo::Int i) {
           auto position = all[i][&Particle::position];
           auto velocity = all[i][&Particle::velocity];
           salvo::Var<float> vy = velocity[&Vec2::y] - gravity * dt;
           salvo::Var<float> y = position[&Vec2::y] + vy * dt;
           salvo::if_(y < 0.0f, [&] {
             y = -y;
-            vy = vy * -0.5f;
-            all[i][&Particle::bounces] = all[i][&Particle::bounces] + 1;
+            vy *= -0.5f;
+            ++all[i][&Particle::bounces];
           });
-          position[&Vec2::x] = position[&Vec2::x] + velocity[&Vec2::x] * dt;
+          position[&Vec2::x] += velocity[&Vec2::x] * dt;
           position[&Vec2::y] = y;
           velocity[&Vec2::y] = vy;
         });
@@ -61,8 +60,7 @@ int main() {
   }
 
   auto device = salvo::Device::best();
-  for (int step = 0; step < 4; ++step)
-    device.launch(fall, salvo::over(n), particles, dt, gravity, n);
+  for (int step = 0; step < 4; ++step) device.launch(fall, salvo::over(n), particles, dt, gravity);
 
   auto result = particles.read();
   auto wanted = expected.read();

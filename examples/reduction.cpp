@@ -18,9 +18,9 @@ int main() {
     salvo::Var<std::int32_t> stride = kBlock / 2;
     salvo::while_([&] { return stride > 0; },
                   [&] {
-                    salvo::if_(t < stride, [&] { part[t] = part[t] + part[t + stride]; });
+                    salvo::if_(t < stride, [&] { part[t] += part[t + stride]; });
                     salvo::barrier();
-                    stride = stride / 2;
+                    stride /= 2;
                   });
     salvo::if_(t == 0, [&] { sums[salvo::block_idx_x()] = part[0]; });
   });

@@ -4,16 +4,16 @@
 #include <salvo/salvo.hpp>
 
 int main() {
-  auto saxpy = salvo::kernel(
-      "saxpy", [](salvo::Float a, salvo::Span<const float> x, salvo::Span<float> y, salvo::Int n) {
-        auto i = salvo::global_thread_id();
-        salvo::if_(i < n, [&] { y[i] = a * x[i] + y[i]; });
+  auto saxpy =
+      salvo::kernel("saxpy", [](salvo::Float a, salvo::Span<const float> x, salvo::Span<float> y) {
+        salvo::for_each_thread(y, [&](salvo::Int i) { y[i] = a * x[i] + y[i]; });
       });
 
   constexpr int n = 65'536;
-  salvo::Vector<float> x(n, 3.0f), y(n, 1.0f);
+  const salvo::Vector<float> x(n, 3.0f);
+  salvo::Vector<float> y(n, 1.0f);
   auto device = salvo::Device::best();
-  for (float a : {0.5f, 2.0f, -1.0f}) device.launch(saxpy, salvo::over(n), a, x, y, n);
+  for (float a : {0.5f, 2.0f, -1.0f}) device.launch(saxpy, salvo::over(n), a, x, y);
 
   // 1 + 0.5 * 3 + 2 * 3 - 1 * 3, each step exact.
   int wrong = 0;

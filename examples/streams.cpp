@@ -4,15 +4,14 @@
 #include <salvo/salvo.hpp>
 
 int main() {
-  auto steps = salvo::kernel("steps", [](salvo::Span<float> x, salvo::Float by, salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { salvo::for_(salvo::range(64), [&](salvo::Int) { x[i] += by; }); });
+  auto steps = salvo::kernel("steps", [](salvo::Span<float> x, salvo::Float by) {
+    salvo::for_each_thread(
+        x, [&](salvo::Int i) { salvo::for_(salvo::range(64), [&](salvo::Int) { x[i] += by; }); });
   });
-  auto sum = salvo::kernel("sum", [](salvo::Span<const float> a, salvo::Span<const float> b,
-                                     salvo::Span<float> c, salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { c[i] = a[i] + b[i]; });
-  });
+  auto sum = salvo::kernel(
+      "sum", [](salvo::Span<const float> a, salvo::Span<const float> b, salvo::Span<float> c) {
+        salvo::for_each_thread(c, [&](salvo::Int i) { c[i] = a[i] + b[i]; });
+      });
 
   constexpr int n = 65'536;
   salvo::Vector<float> a(n), b(n), c(n);
@@ -21,10 +20,10 @@ int main() {
     salvo::Stream first(device), second(device);
     salvo::Timer timer(second);
     timer.start();
-    first.launch(steps, salvo::over(n), a, 0.5f, n);
-    second.launch(steps, salvo::over(n), b, 0.25f, n);
+    first.launch(steps, salvo::over(n), a, 0.5f);
+    second.launch(steps, salvo::over(n), b, 0.25f);
     second.wait(first.record());  // `sum` needs both
-    second.launch(sum, salvo::over(n), a, b, c, n);
+    second.launch(sum, salvo::over(n), a, b, c);
     timer.stop();
 
     // 64 / 2 + 64 / 4, each step exact.

@@ -5,9 +5,8 @@
 
 int main() {
   auto add = salvo::kernel("vector_add", [](salvo::Span<const float> a, salvo::Span<const float> b,
-                                            salvo::Span<float> sum, salvo::Int n) {
-    auto i = salvo::global_thread_id();
-    salvo::if_(i < n, [&] { sum[i] = a[i] + b[i]; });
+                                            salvo::Span<float> sum) {
+    salvo::for_each_thread(sum, [&](salvo::Int i) { sum[i] = a[i] + b[i]; });
   });
 
   constexpr int n = 100'000;
@@ -19,7 +18,7 @@ int main() {
   }
 
   auto device = salvo::Device::best();
-  device.launch(add, salvo::over(n), a, b, sum, n);
+  device.launch(add, salvo::over(n), a, b, sum);
 
   auto result = sum.read();
   int wrong = 0;

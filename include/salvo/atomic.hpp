@@ -1,5 +1,10 @@
 // Atomic operations on elements of global and shared memory (K8).
 // SPDX-License-Identifier: MIT
+//
+// Each gives the old value, which may be dropped. Relaxed order, device scope. Which types an
+// operation exists for, the compiler says. On an element of a local array, or outside of a kernel
+// that is being traced, they throw Errc::invalid_kernel; a launch throws Errc::unsupported where
+// the device has no such atomic (DeviceProperties::atomics_i64, atomics_f32, atomics_f64).
 #pragma once
 
 #include "salvo/value.hpp"
@@ -13,7 +18,6 @@ template <class T>
 constexpr bool atomic_number = atomic_integer<T> || std::is_floating_point_v<T>;
 }  // namespace detail
 
-// Each gives the old value, which may be dropped. Relaxed order, device scope.
 #define SALVO_ATOMIC(name, opcode, allowed)                                                       \
   template <class T, detail::operand A>                                                           \
   Value<T> name(const Ref<T>& target, const A& value) {                                           \

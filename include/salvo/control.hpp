@@ -1,5 +1,8 @@
 // Control flow and synchronisation in kernels.
 // SPDX-License-Identifier: MIT
+//
+// All of it throws Errc::invalid_kernel outside of a kernel that is being traced. What only the
+// whole kernel shows, such as a barrier that some threads pass by, is thrown by `salvo::kernel`.
 #pragma once
 
 #include <concepts>
@@ -10,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "salvo/position.hpp"
+#include "salvo/span.hpp"
 #include "salvo/value.hpp"
 
 namespace salvo {
@@ -36,6 +41,30 @@ class IfChain {
 inline IfChain if_(Bool condition, const std::function<void()>& body,
                    std::source_location where = std::source_location::current()) {
   return IfChain(detail::emit_if(condition.id(), body, where));
+}
+
+/// Runs the body in the threads whose global id is below `count`, with that id: the guard that
+/// every kernel launched with `over` needs, because it starts more threads than were asked for. The
+/// same kernel as with `auto i = global_thread_id(); if_(i < count, [&] { body(i); });`.
+///
+///   salvo::kernel("twice", [](Span<float> x, Int n) {
+///     for_each_thread(n, [&](Int i) { x[i] *= 2.0f; });
+///   });
+template <detail::operand N, std::invocable<Int> F>
+void for_each_thread(const N& count, F body,
+                     std::source_location where = std::source_location::current()) {
+  static_assert(std::is_integral_v<detail::operand_t<N>>, "salvo: threads are counted in integers");
+  const Int i = global_thread_id();
+  if_(
+      i < count, [&] { body(i); }, where);
+}
+/// The same with the number of elements of a span.
+template <class T, std::invocable<Int> F>
+void for_each_thread(const Span<T>& span, F body,
+                     std::source_location where = std::source_location::current()) {
+  const Int i = global_thread_id();
+  if_(
+      i < span.size(), [&] { body(i); }, where);
 }
 
 /// Half-open counting range. The bounds are read once, before the loop.
@@ -115,7 +144,8 @@ struct Case {
 inline Case case_(std::int64_t value, std::function<void()> body) {
   return {value, std::move(body)};
 }
-/// Runs the body of the case that equals the value, the last body if none does. No fall-through.
+/// Runs the body of the case that equals the value, the last body if none does. No fall-through. A
+/// case that is there twice throws Errc::invalid_kernel.
 template <detail::traced V>
 void switch_(const V& value, std::vector<Case> cases, const std::function<void()>& otherwise = {},
              std::source_location where = std::source_location::current()) {

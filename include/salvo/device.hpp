@@ -34,7 +34,8 @@ void launch(const std::shared_ptr<runtime::DeviceState>& device,
 [[noreturn]] void scalar_out_of_range(const KernelRecord& kernel, std::size_t position,
                                       const Dims& dims);
 
-/// How an argument of type A meets parameter P: writes CallArguments, or fails to compile.
+/// How an argument of type A, const if the caller's is, meets parameter P: writes CallArguments, or
+/// fails to compile.
 template <class P>
 struct Pack;
 
@@ -44,10 +45,14 @@ struct Pack<Span<T>> {
   template <class A>
   static void pack(const A& argument, CallArgument* out, const KernelRecord&, std::size_t,
                    const Dims&) {
-    static_assert(std::is_convertible_v<const A&, const VectorView<Plain>&>,
+    constexpr bool is_vector = std::is_convertible_v<const A&, const VectorView<const Plain>&>;
+    static_assert(is_vector,
                   "salvo: this parameter is a Span<T>; pass a Vector<T> or view of the same T");
-    if constexpr (std::is_convertible_v<const A&, const VectorView<Plain>&>) {
-      *out = static_cast<const VectorView<Plain>&>(argument).argument();
+    static_assert(!is_vector || Span<T>::read_only || std::is_convertible_v<A&, VectorView<Plain>>,
+                  "salvo: this parameter is a Span<T>, which the kernel may write, and the vector "
+                  "is const; a parameter that is only read is a Span<const T>");
+    if constexpr (is_vector) {
+      *out = static_cast<const VectorView<const Plain>&>(argument).argument();
     }
   }
 };
@@ -59,7 +64,7 @@ struct Pack<Value<T>> {
   static void pack(const A& argument, CallArgument* out, const KernelRecord& kernel,
                    std::size_t position, const Dims& dims) {
     if constexpr (is_record<T>) {
-      static_assert(std::is_same_v<A, T>,
+      static_assert(std::is_same_v<std::remove_const_t<A>, T>,
                     "salvo: this parameter is a record; pass one of its type");
       const auto* bytes = reinterpret_cast<const unsigned char*>(&argument);
       for (const Leaf& leaf : element_info<T>().leaves) {
@@ -67,15 +72,18 @@ struct Pack<Value<T>> {
         ++out;
       }
     } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      static_assert(std::is_integral_v<A> && !std::is_same_v<A, bool>,
-                    "salvo: this parameter is an integer; pass an integer");
-      if constexpr (std::is_integral_v<A> && !std::is_same_v<A, bool>) {
+      constexpr bool is_integer =
+          std::is_integral_v<A> && !std::is_same_v<std::remove_const_t<A>, bool>;
+      static_assert(is_integer, "salvo: this parameter is an integer; pass an integer");
+      if constexpr (is_integer) {
         if (!std::in_range<T>(argument)) scalar_out_of_range(kernel, position, dims);
         out->bits = bits_of(static_cast<T>(argument));
       }
     } else {
-      static_assert(std::is_same_v<A, T> || (std::is_same_v<T, double> && std::is_same_v<A, float>),
-                    "salvo: this parameter is a bool, float or double; pass exactly that (2.0f)");
+      using Given = std::remove_const_t<A>;
+      static_assert(
+          std::is_same_v<Given, T> || (std::is_same_v<T, double> && std::is_same_v<Given, float>),
+          "salvo: this parameter is a bool, float or double; pass exactly that (2.0f)");
       if constexpr (std::is_convertible_v<A, T>) out->bits = bits_of(static_cast<T>(argument));
     }
   }
@@ -106,36 +114,39 @@ std::shared_ptr<KernelRecord> split_records(const std::shared_ptr<KernelRecord>&
 
 /// Appends the arguments that stand for one parameter, by kernel parameter.
 template <class P, class A>
-void append(std::vector<CallArgument>& packed, std::vector<bool>& split, const A& argument,
+void append(std::vector<CallArgument>& packed, std::vector<bool>& split, A& argument,
             const KernelRecord& kernel, std::size_t position, const Dims& dims) {
-  if constexpr (is_soa<A>) {
+  if constexpr (is_soa<std::remove_const_t<A>>) {
     static_assert(std::is_same_v<std::remove_const_t<typename P::element>, typename A::record>,
                   "salvo: this parameter is a Span of another record than the SoaVector's");
+    static_assert(P::read_only || !std::is_const_v<A>,
+                  "salvo: this parameter is a Span<T>, which the kernel may write, and the vector "
+                  "is const; a parameter that is only read is a Span<const T>");
     split.push_back(true);
     argument.append_columns(packed);
   } else {
     const std::size_t first = packed.size();
     packed.resize(first + slots_of<P>());
     split.resize(split.size() + slots_of<P>(), false);
-    Pack<P>::pack(argument, packed.data() + first, kernel, position, dims);
+    Pack<P>::template pack<A>(argument, packed.data() + first, kernel, position, dims);
   }
 }
 
 template <class... P, class... A>
-void pack(const KernelRecord& kernel, const Dims& dims, CallArgument* out, const A&... arguments) {
+void pack(const KernelRecord& kernel, const Dims& dims, CallArgument* out, A&... arguments) {
   std::size_t position = 0;
-  ((Pack<P>::pack(arguments, out, kernel, position++, dims), out += slots_of<P>()), ...);
+  ((Pack<P>::template pack<A>(arguments, out, kernel, position++, dims), out += slots_of<P>()),
+   ...);
   static_cast<void>(out);
 }
 
 /// Packs the arguments of a launch call and hands them to `launch`, with the kernel that takes
-/// them.
+/// them. Each A is const where the argument is.
 template <class... P, class Launch, class... A>
-void with_packed(const Kernel<P...>& kernel, const Dims& dims, Launch&& launch,
-                 const A&... arguments) {
+void with_packed(const Kernel<P...>& kernel, const Dims& dims, Launch&& launch, A&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A), "salvo: wrong number of arguments for this kernel");
   if constexpr (sizeof...(P) == sizeof...(A)) {
-    if constexpr ((is_soa<A> || ...)) {
+    if constexpr ((is_soa<std::remove_const_t<A>> || ...)) {
       std::vector<CallArgument> packed;
       std::vector<bool> split;
       std::size_t position = 0;
@@ -175,22 +186,27 @@ class Device {
   /// The device with this id, "OpenCL:0". Throws Errc::no_device, listing what there is.
   static Device get(std::string_view id);
 
+  /// @cond internal
   explicit Device(std::shared_ptr<runtime::DeviceState> state) : state_(std::move(state)) {}
+  /// @endcond
 
   const std::string& id() const noexcept;       // "OpenCL:0"
   const std::string& backend() const noexcept;  // "OpenCL"
   const DeviceProperties& properties() const noexcept;
   /// What the device's compiler makes of multiplies and adds (W53): measured at the first need,
-  /// once per runtime, and counted in no statistics.
+  /// once per runtime, and counted in no statistics. Throws what compiling and launching meet.
   FloatProbe float_probe() const;
 
-  /// Launches a kernel. The call checks its arguments, captures scalars and dims, and uploads what
-  /// the device lacks; it may then hold the launch until the program observes the device (W1, W14).
-  /// Throws what is wrong with the call (W57): Errc::invalid_argument for dims and arguments,
-  /// unsupported where the device cannot run the kernel, out_of_memory, transfer_failed. What fails
-  /// at issue is thrown by the call that observes, with this place in `launch_location()`.
+  /// Launches a kernel. A Span<T> takes a Vector<T>, a VectorView<T> or a SoaVector<T>; a
+  /// Span<const T> also const ones and a VectorView<const T>; a value takes a number or record of
+  /// its type, or any integer that fits. The call checks its arguments, captures scalars and dims,
+  /// and uploads what the device lacks; it may then hold the launch until the program observes the
+  /// device (W1, W14). Throws what is wrong with the call (W57):
+  /// Errc::invalid_argument for dims and arguments, unsupported where the device cannot run the
+  /// kernel, out_of_memory, transfer_failed. What fails at issue is thrown by the call that
+  /// observes, with this place in `launch_location()`.
   template <class... P, class... A>
-  void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
+  void launch(const Kernel<P...>& kernel, const Dims& dims, A&&... arguments) const {
     detail::with_packed(
         kernel, dims,
         [&](const std::shared_ptr<detail::KernelRecord>& record,
@@ -201,12 +217,14 @@ class Device {
   }
 
   /// Issues what is held for this device and waits until the device, its streams included, is idle.
+  /// Throws what launches met (W58): Errc::compile_failed, launch_failed, check_failed,
+  /// device_lost.
   void synchronize() const;
 
   /// What Salvo holds of the device's memory.
   MemoryStatistics memory() const;
   /// Issues what is held, waits for the device, and gives memory that is cached for reuse back to
-  /// the driver: before another library needs it.
+  /// the driver: before another library needs it. Throws what `synchronize` throws.
   void release_cached_memory() const;
 
   /// Registers what can free device memory that Salvo does not know of, such as another library's
@@ -218,7 +236,9 @@ class Device {
   /// it was called for. It is kept as long as the device. Thread-safe.
   void on_scratch_drain(std::function<void()> reclaim) const;
 
+  /// @cond internal
   const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }
+  /// @endcond
 
  private:
   std::shared_ptr<runtime::DeviceState> state_;

@@ -7,7 +7,7 @@
 
 namespace salvo {
 
-/// What became of kernels that were looked for on disk. hits + misses + rejected are all look-ups.
+/// Look-ups of compiled kernels on disk, which are hits + misses + rejected, and what was stored.
 struct DiskCacheCounts {
   std::uint64_t hits = 0;    // loaded instead of compiled
   std::uint64_t misses = 0;  // not there
@@ -22,12 +22,12 @@ struct DiskCacheCounts {
 /// The disk cache of a runtime (W73).
 struct DiskCacheReport {
   bool enabled = false;
-  std::string folder;            // empty: no place for one was found or given
-  std::uint64_t entries = 0;     // on disk now
-  std::uint64_t bytes = 0;       // that they take
-  std::uint64_t most_bytes = 0;  // the limit
-  DiskCacheCounts here;          // this runtime
-  DiskCacheCounts ever;          // every process, since the cache was cleared
+  std::string folder;             // empty: no place for one was found or given
+  std::uint64_t entries = 0;      // on disk now
+  std::uint64_t bytes = 0;        // that they take
+  std::uint64_t limit_bytes = 0;  // that they may take
+  DiskCacheCounts this_runtime;
+  DiskCacheCounts lifetime;  // of every process, since the cache was cleared
 };
 
 }  // namespace salvo

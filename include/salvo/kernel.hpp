@@ -21,18 +21,23 @@ namespace salvo {
 template <class... P>
 class Kernel {
  public:
+  /// @cond internal
   explicit Kernel(std::shared_ptr<detail::KernelRecord> record) : record_(std::move(record)) {}
+  /// @endcond
   const std::string& name() const;
   /// The IR as text (K15).
   std::string ir() const;
   /// Source for a target, "OpenCL" for one, without that device (K15): what a device with a fast
-  /// fma compiles, fused multiply-adds included (W50).
+  /// fma compiles, fused multiply-adds included (W50). Throws Errc::invalid_argument for an unknown
+  /// target, and Errc::unsupported for what the target's language cannot say.
   std::string source(const std::string& target) const;
   /// The same kernel, contracted in another way; kernels are `fixed` when they are made. A kernel
   /// of its own: a grant for one is none for the other.
   [[nodiscard]] Kernel contraction(Contraction mode) const;
   Contraction contraction() const;
+  /// @cond internal
   const std::shared_ptr<detail::KernelRecord>& record() const noexcept { return record_; }
+  /// @endcond
 
  private:
   std::shared_ptr<detail::KernelRecord> record_;

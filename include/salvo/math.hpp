@@ -1,5 +1,9 @@
 // Mathematical functions of the kernel language (K9), and warp operations (K10).
 // SPDX-License-Identifier: MIT
+//
+// They have the meaning of their namesakes in <cmath>; a domain error gives NaN. How many ulps from
+// the exact result each may be is in docs/exactness.md, "Math functions". All throw
+// Errc::invalid_kernel outside of a kernel that is being traced.
 #pragma once
 
 #include <source_location>
@@ -114,7 +118,13 @@ auto popcount(const A& a) {
   return Value<detail::operand_t<A>>(detail::emit(ir::Op::Popcount, {a.id()}));
 }
 
-// Warp operations: all threads of the warp take part.
+// Warp operations: all threads of the warp take part; `salvo::kernel` throws Errc::invalid_kernel
+// where that is not proved, and a launch Errc::unsupported on a device without them.
+//
+// A shuffle gives the value that another lane has: lane `lane`, or the own one minus, plus or xor
+// `lane`. Up and down past the ends of the warp give the own value. Of any other lane that the warp
+// does not have, or the end of the block cut off, the value is undefined; the Interpreter throws
+// Errc::check_failed.
 #define SALVO_SHUFFLE(name, opcode)                                         \
   template <detail::traced A>                                               \
   auto name(const A& value, Int lane,                                       \

@@ -16,7 +16,9 @@ requires detail::is_record<S>
 class Value<S> {
  public:
   using type = S;
+  /// @cond internal
   explicit Value(std::vector<detail::ValueId> leaves) : leaves_(std::move(leaves)) {}
+  /// @endcond
   Value(const Ref<S>& reference) : leaves_(reference.read()) {}
   Value(const Ref<const S>& reference) : leaves_(reference.read()) {}
   Value(const Var<S>& variable) : leaves_(variable.read()) {}
@@ -34,7 +36,9 @@ class Value<S> {
       return Value<detail::computed_t<M>>(leaves_[first]);
     }
   }
+  /// @cond internal
   const std::vector<detail::ValueId>& read() const { return leaves_; }
+  /// @endcond
 
  private:
   std::vector<detail::ValueId> leaves_;
@@ -50,7 +54,9 @@ class Ref<S> {
 
  public:
   using type = Plain;
+  /// @cond internal
   explicit Ref(detail::Place place) : place_(std::move(place)) {}
+  /// @endcond
   Ref(const Ref&) = default;
   Ref& operator=(const Ref& other) { return assign(other.read()); }
   Ref& operator=(const Value<Plain>& value) { return assign(value.read()); }
@@ -64,6 +70,7 @@ class Ref<S> {
     part.first_field += first;
     return Field<M>(std::move(part));
   }
+  /// @cond internal
   std::vector<detail::ValueId> read() const {
     std::vector<detail::ValueId> leaves;
     for (std::size_t i = 0; i < place_.loads.size(); ++i) {
@@ -71,6 +78,7 @@ class Ref<S> {
     }
     return leaves;
   }
+  /// @endcond
 
  private:
   Ref& assign(const std::vector<detail::ValueId>& leaves) {
@@ -137,11 +145,13 @@ class Var<S> {
     return detail::VarField<detail::computed_t<M>>(
         variables_[detail::leaf_at<S>(detail::offset_of(member))]);
   }
+  /// @cond internal
   std::vector<detail::ValueId> read() const {
     std::vector<detail::ValueId> leaves;
     for (std::uint32_t variable : variables_) leaves.push_back(detail::emit_var_get(variable));
     return leaves;
   }
+  /// @endcond
 
  private:
   Var& assign(const std::vector<detail::ValueId>& leaves) {

@@ -21,12 +21,12 @@ class Backend;
 class Core;
 }  // namespace runtime
 
-/// What became of one backend.
+/// Availability of a backend.
 struct BackendInfo {
   std::string name;
   bool available = false;
-  std::string
-      reason;  // why it is not: libraries tried, driver's words, or the variable that hides it
+  /// Why it is not: libraries tried, the driver's words, or the variable that hides it.
+  std::string reason;
 };
 
 /// One environment variable Salvo reads.
@@ -40,20 +40,31 @@ struct EnvironmentVariable {
 /// Looks up an environment variable; tests replace it. Null if unset.
 using EnvironmentLookup = std::function<const char*(const char*)>;
 
-struct RuntimeOptions {
-  // Not made here, because Backend is incomplete.
-  RuntimeOptions();
-  RuntimeOptions(RuntimeOptions&& other) noexcept;
-  ~RuntimeOptions();
+namespace detail {
 
-  /// Backends to use instead of the built-in ones; tests pass fakes.
-  std::vector<std::unique_ptr<runtime::Backend>> backends;
+/// Backends of Salvo's own tests and benchmarks, before the built-in ones.
+struct OwnBackends {
+  // Not made here, because Backend is incomplete.
+  OwnBackends();
+  OwnBackends(OwnBackends&& other) noexcept;
+  ~OwnBackends();
+
+  std::vector<std::unique_ptr<runtime::Backend>> list;
+};
+
+}  // namespace detail
+
+struct RuntimeOptions {
+  /// False loads no driver and finds no device: for a program that asks for the disk cache alone.
   bool built_in_backends = true;
   /// Defaults to std::getenv.
-  EnvironmentLookup environment;
-  /// Where compiled kernels are kept. Empty: as the environment says, unless there are backends
-  /// besides the built-in ones; then nothing is kept.
-  std::string cache_folder;
+  EnvironmentLookup environment{};
+  /// Where compiled kernels are kept. Empty: as the environment says.
+  std::string cache_folder{};
+  /// @cond internal
+  // With own backends and no folder nothing is kept.
+  detail::OwnBackends own{};
+  /// @endcond
 };
 
 class Runtime {
@@ -70,6 +81,7 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
+  /// As Device::all, best, by_backend and get, and with their errors.
   std::vector<Device> devices() const;
   Device best() const;
   std::vector<Device> by_backend(std::string_view backend) const;

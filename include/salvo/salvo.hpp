@@ -1,7 +1,8 @@
 // The whole public interface.
 // SPDX-License-Identifier: MIT
 //
-// Ids such as W12, P3, K7 and R5 in these headers are rules of the specification, docs/spec.
+// Ids such as W12, P3, K7 and R5 in these headers are rules of the specification, docs/spec. Where
+// Salvo is installed, docs is share/doc/salvo.
 #pragma once
 
 #include "salvo/atomic.hpp"

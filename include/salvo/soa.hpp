@@ -23,7 +23,8 @@ namespace salvo {
 ///
 /// Such a launch is never held (W7). A column is a view: it shares memory and state, so it can be
 /// read, written, transferred and launched on by itself. Movable; copied by `clone()` alone.
-/// Thread-safety is that of Vector.
+/// Thread-safety is that of Vector, and so are errors: what makes one throws Errc::out_of_memory,
+/// and what reads throws what launches met.
 template <class S>
 class SoaVector {
   static_assert(detail::is_record<S>,
@@ -89,25 +90,32 @@ class SoaVector {
     return values;
   }
 
-  /// The array of a scalar field.
+  /// The array of a scalar field; to read, if the vector is const.
   template <class M>
-  VectorView<M> column(M S::*member) const {
-    static_assert(detail::is_scalar<M>, "salvo: name a scalar field; of a nested record, by path");
+  VectorView<M> column(M S::*member) {
+    return column_at<M>(detail::offset_of(member));
+  }
+  template <class M>
+  VectorView<const M> column(M S::*member) const {
     return column_at<M>(detail::offset_of(member));
   }
   /// The array of a scalar field of a nested record: `column(&Body::position, &Vec3::x)`.
   template <class M, class N>
-  VectorView<N> column(M S::*member, N M::*inner) const {
-    static_assert(detail::is_scalar<N>, "salvo: name a scalar field; of a nested record, by path");
+  VectorView<N> column(M S::*member, N M::*inner) {
+    return column_at<N>(detail::offset_of(member) + detail::offset_of(inner));
+  }
+  template <class M, class N>
+  VectorView<const N> column(M S::*member, N M::*inner) const {
     return column_at<N>(detail::offset_of(member) + detail::offset_of(inner));
   }
 
-  /// For launches.
+  /// @cond internal
   void append_columns(std::vector<detail::CallArgument>& arguments) const {
     for (std::size_t c = 0; c < leaves().size(); ++c) {
       arguments.push_back({count_ ? columns_[c].get() : nullptr, 0, count_, 0, false});
     }
   }
+  /// @endcond
 
  private:
   static const std::vector<detail::Leaf>& leaves() { return detail::element_info<S>().leaves; }
@@ -116,6 +124,7 @@ class SoaVector {
   }
   template <class M>
   VectorView<M> column_at(std::uint32_t offset) const {
+    static_assert(detail::is_scalar<M>, "salvo: name a scalar field; of a nested record, by path");
     if (count_ == 0) return {};
     return VectorView<M>(columns_[detail::leaf_at<S>(offset)], 0, count_);
   }

@@ -1,9 +1,10 @@
-// Code that the program brings in a device's own language: run it once, or set it up argument by
-// argument.
+// Kernels in the device's own language.
 // SPDX-License-Identifier: MIT
 //
-// Nothing is known of what such code reads and writes: every vector it is given counts as both. Its
-// launches are never held, and issue what is held on all devices first (W7).
+// `run_source` compiles and launches one; a RawKernel keeps it, with arguments that are set one by
+// one. Nothing is known of what such code reads and writes: every vector it is given counts as
+// both. A const vector is a word of the program's that the code only reads it. Launches are never
+// held, and issue what is held on all devices first (W7).
 #pragma once
 
 #include <array>
@@ -24,7 +25,8 @@ namespace runtime {
 class Executable;
 }
 
-/// Source text, or PTX or SPIR-V as bytes.
+/// Source text, or PTX or SPIR-V as bytes. Name the members when you make one:
+/// `Source{.language = "OpenCL C", .code = text, .entry = "scale"}`.
 struct Source {
   std::string language;  // "OpenCL C", "CUDA C", "HIP", "MSL", "GLSL", "SPIR-V" or "PTX"
   std::string code;
@@ -40,7 +42,7 @@ struct Source {
 namespace detail {
 
 template <class T>
-SourceArgument source_argument(const VectorView<T>& vector) {
+SourceArgument source_argument(const VectorView<const T>& vector) {
   return {vector.argument(), true, 0};
 }
 template <class T>
@@ -69,12 +71,6 @@ void run_source(const Device& device, const Source& source, const Dims& dims,
       detail::source_argument(arguments)...};
   detail::launch(device.state(), source.entry, *code, dims, packed, nullptr);
 }
-template <class... A>
-void run_source(const Device& device, std::string code, std::string language, std::string entry,
-                const Dims& dims, const A&... arguments) {
-  run_source(device, Source{std::move(language), std::move(code), std::move(entry)}, dims,
-             arguments...);
-}
 
 /// A kernel of the program's own code whose arguments are set one by one, and stay set. Keeps the
 /// vectors it was given alive. For one thread at a time.
@@ -87,7 +83,7 @@ class RawKernel {
   /// Sets the argument at `index`, counted from 0. Throws Errc::invalid_argument, naming the index,
   /// for one that the kernel does not have.
   template <class T>
-  void set(std::size_t index, const VectorView<T>& vector) {
+  void set(std::size_t index, const VectorView<const T>& vector) {
     set_argument(index, {detail::source_argument(vector), vector.storage()});
   }
   template <class T>
@@ -95,9 +91,10 @@ class RawKernel {
   void set(std::size_t index, T value) {
     set_argument(index, {detail::source_argument(value), {}});
   }
-  /// Throws Errc::invalid_argument, naming them, if arguments are not set.
+  /// Throws Errc::invalid_argument, naming them, if arguments are not set, and what run_source
+  /// throws of a launch.
   void launch(const Dims& dims) const { launch(dims, nullptr); }
-  /// The stream is of the kernel's device.
+  /// The same on a stream. Throws Errc::invalid_argument for one of another device.
   void launch(const Stream& stream, const Dims& dims) const { launch(dims, stream.state().get()); }
 
   const std::string& entry() const noexcept { return entry_; }

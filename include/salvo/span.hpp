@@ -30,13 +30,17 @@ struct Index {
 
 }  // namespace detail
 
-/// A vector as a kernel sees it: pointer and length. Span<const T> is read-only.
+/// A vector as a kernel sees it: pointer and length. Span<const T> is read-only, and takes const
+/// vectors. An index is not checked, but for the Interpreter (Errc::check_failed), and Native with
+/// SALVO_NATIVE_CHECKS=1; elsewhere one past the end is undefined.
 template <class T>
 class Span {
  public:
   using element = std::remove_const_t<T>;
   static constexpr bool read_only = std::is_const_v<T>;
+  /// @cond internal
   explicit Span(std::uint32_t memory) : memory_(memory) {}
+  /// @endcond
 
   Ref<T> operator[](detail::Index index) const {
     return Ref<T>(detail::reserve(
@@ -44,7 +48,9 @@ class Span {
   }
   /// Elements of the vector, or of the view that was passed.
   Int64 size() const { return Int64(detail::emit_length(memory_)); }
+  /// @cond internal
   std::uint32_t memory() const { return memory_; }
+  /// @endcond
 
  private:
   std::uint32_t memory_;
@@ -71,7 +77,8 @@ class Array {
 
 }  // namespace detail
 
-/// An array that all threads of a block share. Its size is fixed when the kernel is traced.
+/// An array that all threads of a block share. Its size is fixed when the kernel is traced. A
+/// launch throws Errc::unsupported on a device with less shared memory.
 template <class T>
 class Shared : public detail::Array<T, true> {
  public:
@@ -79,7 +86,8 @@ class Shared : public detail::Array<T, true> {
       : detail::Array<T, true>(count, where) {}
 };
 
-/// Shared memory whose size, in bytes, is given at the launch (`grid().block().shared(bytes)`).
+/// Shared memory whose size, in bytes, is given at the launch (`grid().block().shared(bytes)`). A
+/// second one in a kernel throws Errc::invalid_kernel.
 template <class T>
 class DynamicShared : public detail::Array<T, true> {
  public:
@@ -87,7 +95,7 @@ class DynamicShared : public detail::Array<T, true> {
       : detail::Array<T, true>(0, where) {}
 };
 
-/// An array of one thread.
+/// An array of one thread. Throws Errc::invalid_kernel if it has no elements.
 template <class T>
 class LocalArray : public detail::Array<T, false> {
  public:

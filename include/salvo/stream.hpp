@@ -22,18 +22,22 @@ class Event {
   /// An event that was never recorded counts as reached. Throws Errc::unsupported on a backend
   /// without events.
   explicit Event(const Device& device);
+  /// @cond internal
   explicit Event(std::shared_ptr<runtime::EventState> state) : state_(std::move(state)) {}
+  /// @endcond
 
-  /// Blocks the calling thread until the point is reached.
+  /// Blocks the calling thread until the point is reached. Throws what the stream's work met.
   void wait() const;
-  /// Whether it is reached; never blocks.
+  /// Whether it is reached; never blocks. Throws Errc::device_lost where that cannot be told.
   bool query() const;
   /// Milliseconds between two recorded events of one device, on the device's clock; negative if
   /// `last` came first. Blocks until both are reached. Throws Errc::invalid_argument if one was
   /// never recorded or they are of two devices.
   static double elapsed_ms(const Event& first, const Event& last);
 
+  /// @cond internal
   const std::shared_ptr<runtime::EventState>& state() const noexcept { return state_; }
+  /// @endcond
 
  private:
   std::shared_ptr<runtime::EventState> state_;
@@ -59,9 +63,10 @@ class Stream {
   /// Errc::unsupported on a backend that cannot.
   static Stream wrap(const Device& device, std::uintptr_t native);
 
-  /// Launches at once. Throws what is wrong with the call and what the driver refuses.
+  /// Launches at once, on arguments as those of Device::launch. Throws what is wrong with the call
+  /// and what the driver refuses.
   template <class... P, class... A>
-  void launch(const Kernel<P...>& kernel, const Dims& dims, const A&... arguments) const {
+  void launch(const Kernel<P...>& kernel, const Dims& dims, A&&... arguments) const {
     detail::with_packed(
         kernel, dims,
         [&](const std::shared_ptr<detail::KernelRecord>& record,
@@ -71,7 +76,7 @@ class Stream {
         arguments...);
   }
 
-  /// Blocks the calling thread until the stream's work so far is done.
+  /// Blocks the calling thread until the stream's work so far is done. Throws what that met.
   void synchronize() const;
   /// Makes `event` the point after the stream's work so far; it may have been another before.
   /// Throws Errc::invalid_argument for an event of another device.
@@ -85,7 +90,9 @@ class Stream {
   std::uintptr_t native() const;
 
   Device device() const;
+  /// @cond internal
   const std::shared_ptr<runtime::StreamState>& state() const noexcept { return state_; }
+  /// @endcond
 
  private:
   explicit Stream(std::shared_ptr<runtime::StreamState> state) : state_(std::move(state)) {}

@@ -3,7 +3,9 @@
 //
 // Vectors move by themselves when they are used; nothing here is needed for a right program. Counts
 // and positions are elements. Ranges are checked: a range past the end throws
-// Errc::invalid_argument. Unless it says otherwise, a call issues what is held on all devices first
+// Errc::invalid_argument. What moves data throws Errc::transfer_failed, out_of_memory or
+// device_lost besides, and what launches met (W58). What writes a vector takes no const one, and no
+// view of const elements. Unless it says otherwise, a call issues what is held on all devices first
 // (W19), is done with the host's memory when it returns, and keeps the vectors' states right: a
 // partial write leaves the other elements as they are.
 #pragma once
@@ -37,13 +39,23 @@ struct ByteRange {
 };
 
 template <class T>
-ByteRange byte_range(const VectorView<T>& vector, std::size_t first, std::size_t count) {
+ByteRange byte_range(const VectorView<const T>& vector, std::size_t first, std::size_t count) {
   if (first > vector.size() || count > vector.size() - first) {
     view_out_of_range(first, count, vector.size());
   }
   if (count == 0) return {};
   return {vector.storage().get(), vector.argument().byte_offset + first * sizeof(T),
           count * sizeof(T)};
+}
+/// The same of a vector that is written.
+template <class V>
+ByteRange written_range(const V& vector, std::size_t first, std::size_t count) {
+  return byte_range<element_t<V>>(vector, first, count);
+}
+
+template <class V>
+constexpr void require_writable() {
+  static_assert(writable<V>, "salvo: this vector is const, or a view of const elements");
 }
 
 using DevicePtr = std::shared_ptr<runtime::DeviceState>;
@@ -100,8 +112,10 @@ class Pinned {
 
  public:
   Pinned() = default;
+  /// @cond internal
   Pinned(detail::HostMemoryPtr memory, std::size_t count)
       : memory_(std::move(memory)), count_(count) {}
+  /// @endcond
   /// The other one is empty afterwards.
   Pinned(Pinned&& other) noexcept
       : memory_(std::move(other.memory_)), count_(std::exchange(other.count_, 0)) {}
@@ -115,28 +129,44 @@ class Pinned {
 
   std::size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
-  T* data() const noexcept {
-    return memory_ ? static_cast<T*>(detail::data_of(*memory_)) : nullptr;
+  T* data() noexcept { return elements(); }
+  const T* data() const noexcept { return elements(); }
+  /// Throws Errc::invalid_argument past the end.
+  T& operator[](std::size_t index) {
+    check(index);
+    return elements()[index];
   }
-  T& operator[](std::size_t index) const {
-    if (index >= count_) detail::index_out_of_range(index, count_);
-    return data()[index];
+  const T& operator[](std::size_t index) const {
+    check(index);
+    return elements()[index];
   }
-  T* begin() const noexcept { return data(); }
-  T* end() const noexcept { return data() + count_; }
+  T* begin() noexcept { return elements(); }
+  T* end() noexcept { return elements() + count_; }
+  const T* begin() const noexcept { return elements(); }
+  const T* end() const noexcept { return elements() + count_; }
 
+  /// @cond internal
   const detail::HostMemoryPtr& memory() const noexcept { return memory_; }
   detail::HostMemoryPtr take() noexcept {
     count_ = 0;
     return std::move(memory_);
   }
+  /// @endcond
 
  private:
+  T* elements() const noexcept {
+    return memory_ ? static_cast<T*>(detail::data_of(*memory_)) : nullptr;
+  }
+  void check(std::size_t index) const {
+    if (index >= count_) detail::index_out_of_range(index, count_);
+  }
+
   detail::HostMemoryPtr memory_;
   std::size_t count_ = 0;
 };
 
-/// `count` zeroed elements. Throws Errc::unsupported on a backend without pinned memory.
+/// `count` zeroed elements. Throws Errc::unsupported on a backend without pinned memory, and
+/// Errc::out_of_memory.
 template <class T>
 Pinned<T> alloc_pinned(const Device& device, std::size_t count) {
   if (count == 0) return {};
@@ -147,7 +177,8 @@ template <class T>
 void free_pinned(Pinned<T>& memory) {
   detail::release_host(memory.take(), false);
 }
-/// Lets the device reach the program's own memory, which must outlive the result.
+/// Lets the device reach the program's own memory, which must outlive the result. Throws as
+/// alloc_pinned does.
 template <class T>
 Pinned<T> register_host(const Device& device, std::span<T> memory) {
   if (memory.empty()) return {};
@@ -162,84 +193,92 @@ void unregister_host(Pinned<T>& memory) {
 /// Uploads what is stale on the device. Issues what is held only if a held launch uses the vector
 /// (W17).
 template <class T>
-void to_device(const Device& device, const VectorView<T>& vector) {
+void to_device(const Device& device, const VectorView<const T>& vector) {
   detail::upload(device.state(), vector.argument());
 }
 /// Brings the host's copy up to date; issues what is held only if the device's is newer (W16).
 template <class T>
-void to_host(const VectorView<T>& vector) {
+void to_host(const VectorView<const T>& vector) {
   static_cast<void>(vector.read());
 }
 /// Gives a vector's device memory back for other vectors; its bytes move to the host first.
 template <class T>
-void free_on_device(const VectorView<T>& vector) {
+void free_on_device(const VectorView<const T>& vector) {
   detail::free_on_device(vector.storage().get());
 }
 /// Issues what is held for this device and makes it start; never waits (W18, W22).
 void flush(const Device& device);
 
 /// Writes elements of `to` on the device, from `first` on.
-template <class T>
-void copy_to_device(const Device& device, const VectorView<T>& to, std::size_t first,
-                    std::type_identity_t<std::span<const T>> from) {
-  detail::copy_to_device(device.state(), detail::byte_range(to, first, from.size()), from.data());
+template <detail::vector_like V>
+void copy_to_device(const Device& device, V&& to, std::size_t first,
+                    std::span<const detail::element_t<V>> from) {
+  detail::require_writable<V>();
+  detail::copy_to_device(device.state(), detail::written_range(to, first, from.size()),
+                         from.data());
 }
 /// Reads elements of `from`, from `first` on. Of a vector whose device copy is newer only these
 /// elements are moved, and its state stays.
 template <class T>
-void copy_to_host(const VectorView<T>& from, std::size_t first,
+void copy_to_host(const VectorView<const T>& from, std::size_t first,
                   std::type_identity_t<std::span<T>> to) {
   detail::copy_to_host(detail::byte_range(from, first, to.size()), to.data());
 }
 /// Copies where the data is: within a device, or straight to another that has a copy of `to`, where
 /// the two have a way; else through the host. The ranges may overlap.
-template <class T>
-void copy(const VectorView<T>& from, std::size_t from_first, const VectorView<T>& to,
-          std::size_t to_first, std::size_t count) {
+template <class T, detail::vector_like V>
+void copy(const VectorView<const T>& from, std::size_t from_first, V&& to, std::size_t to_first,
+          std::size_t count) {
+  static_assert(std::is_same_v<detail::element_t<V>, T>, "salvo: the element types differ");
+  detail::require_writable<V>();
   detail::copy(detail::byte_range(from, from_first, count),
-               detail::byte_range(to, to_first, count));
+               detail::written_range(to, to_first, count));
 }
 /// The same as work of a stream, on its device: it returns at once. Overlapping ranges of one
 /// vector throw Errc::invalid_argument.
-template <class T>
-void copy(const Stream& stream, const VectorView<T>& from, std::size_t from_first,
-          const VectorView<T>& to, std::size_t to_first, std::size_t count) {
+template <class T, detail::vector_like V>
+void copy(const Stream& stream, const VectorView<const T>& from, std::size_t from_first, V&& to,
+          std::size_t to_first, std::size_t count) {
+  static_assert(std::is_same_v<detail::element_t<V>, T>, "salvo: the element types differ");
+  detail::require_writable<V>();
   detail::copy(*stream.state(), detail::byte_range(from, from_first, count),
-               detail::byte_range(to, to_first, count));
+               detail::written_range(to, to_first, count));
 }
 
 namespace detail {
 template <class T>
-std::span<T> pinned_range(const Pinned<T>& memory, std::size_t first, std::size_t count) {
+void check_pinned(const Pinned<T>& memory, std::size_t first, std::size_t count) {
   if (first > memory.size() || count > memory.size() - first) {
     view_out_of_range(first, count, memory.size());
   }
-  return {memory.data() + first, count};
 }
 }  // namespace detail
 
 /// Copies pinned elements to `to` on the stream's device and returns at once. The event says when
 /// `from` may be touched again.
-template <class T>
-Event stage_to_device(const Stream& stream, const VectorView<T>& to, std::size_t first,
-                      const Pinned<T>& from, std::size_t from_first, std::size_t count) {
-  static_cast<void>(detail::pinned_range(from, from_first, count));
-  detail::stage_to_device(*stream.state(), detail::byte_range(to, first, count),
-                          from.memory().get(), from_first * sizeof(T));
+template <detail::vector_like V>
+Event stage_to_device(const Stream& stream, V&& to, std::size_t first,
+                      const Pinned<detail::element_t<V>>& from, std::size_t from_first,
+                      std::size_t count) {
+  detail::require_writable<V>();
+  detail::check_pinned(from, from_first, count);
+  detail::stage_to_device(*stream.state(), detail::written_range(to, first, count),
+                          from.memory().get(), from_first * sizeof(detail::element_t<V>));
   return stream.record();
 }
 /// The same for launches on no stream.
-template <class T>
-Event stage_to_device(const Device& device, const VectorView<T>& to, std::size_t first,
-                      const Pinned<T>& from, std::size_t from_first, std::size_t count) {
+template <detail::vector_like V>
+Event stage_to_device(const Device& device, V&& to, std::size_t first,
+                      const Pinned<detail::element_t<V>>& from, std::size_t from_first,
+                      std::size_t count) {
   return stage_to_device(Stream::default_of(device), to, first, from, from_first, count);
 }
 /// Copies elements of `from` to pinned memory and returns at once. The event says when they are
 /// there; the vector's state stays.
 template <class T>
-Event stage_to_host(const Stream& stream, const VectorView<T>& from, std::size_t first,
-                    const Pinned<T>& to, std::size_t to_first, std::size_t count) {
-  static_cast<void>(detail::pinned_range(to, to_first, count));
+Event stage_to_host(const Stream& stream, const VectorView<const T>& from, std::size_t first,
+                    Pinned<T>& to, std::size_t to_first, std::size_t count) {
+  detail::check_pinned(to, to_first, count);
   detail::stage_to_host(*stream.state(), detail::byte_range(from, first, count), to.memory().get(),
                         to_first * sizeof(T));
   return stream.record();
@@ -247,9 +286,11 @@ Event stage_to_host(const Stream& stream, const VectorView<T>& from, std::size_t
 
 /// Sets every element to `value`, bit for bit, by an ordinary launch: it may be held and fused. A
 /// view's neighbours stay.
-template <class T>
-void fill(const Device& device, const VectorView<T>& to, const std::type_identity_t<T>& value,
+template <detail::vector_like V>
+void fill(const Device& device, V&& to, const detail::element_t<V>& value,
           std::source_location where = std::source_location::current()) {
+  using T = detail::element_t<V>;
+  detail::require_writable<V>();
   if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
     // As a number it would lose the payload of a NaN on its way.
     detail::fill_elements<std::uint16_t>(device, to.argument(), value.bits, where);
@@ -258,8 +299,8 @@ void fill(const Device& device, const VectorView<T>& to, const std::type_identit
   }
 }
 /// On the device that has the vector's memory, else on the default one.
-template <class T>
-void fill(const VectorView<T>& to, const std::type_identity_t<T>& value,
+template <detail::vector_like V>
+void fill(V&& to, const detail::element_t<V>& value,
           std::source_location where = std::source_location::current()) {
   const detail::DevicePtr there = detail::device_of(to.storage().get());
   fill(there ? Device(there) : Device::best(), to, value, where);
@@ -281,22 +322,24 @@ StoragePtr adopt_memory(const DevicePtr& device, std::uint64_t address, std::siz
 /// here on launches that touch the vector are not held. The device's copy counts as written: the
 /// host reads it back at the next use. After later writes from outside call it again before the
 /// host reads. The memory stays where it is until the vector is used on another device, freed there
-/// or gone. Throws Errc::invalid_argument for an empty vector.
+/// or gone. That of a const vector is only to be read. Throws Errc::invalid_argument for an empty
+/// vector.
 template <class T>
-DeviceMemory device_memory(const Device& device, const VectorView<T>& vector) {
+DeviceMemory device_memory(const Device& device, const VectorView<const T>& vector) {
   return detail::device_memory(device.state(), vector.argument());
 }
 
 /// A view of `count` elements that another library has in this device's memory, from `address` on:
 /// a CUDA device pointer of the same process, for one. The memory stays the other library's: it
 /// must outlive the view and the work on it, it is not moved to other devices, and launches that
-/// touch it are not held (W24). Work that was queued elsewhere is ordered by the caller, with
-/// `Stream::wrap` or by waiting. The device's copy counts as the newer one; after later writes
-/// from outside call `device_memory` before the host reads. Throws Errc::invalid_argument for an
-/// address that is no memory of this device, and Errc::unsupported on a backend without addresses.
+/// touch it are not held (W24). With a const T it is only read. Work that was queued elsewhere is
+/// ordered by the caller, with `Stream::wrap` or by waiting. The device's copy counts as the newer
+/// one; after later writes from outside call `device_memory` before the host reads. Throws
+/// Errc::invalid_argument for an address that is no memory of this device, and Errc::unsupported on
+/// a backend without addresses.
 template <class T>
 VectorView<T> wrap_device_memory(const Device& device, std::uint64_t address, std::size_t count) {
-  static_assert(detail::is_element<T>,
+  static_assert(detail::is_element<std::remove_const_t<T>>,
                 "salvo: views hold scalars and records registered with salvo::Record");
   if (count == 0) return {};
   return {detail::adopt_memory(device.state(), address, detail::array_bytes(count, sizeof(T))), 0,

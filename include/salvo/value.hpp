@@ -127,7 +127,8 @@ ValueId id_as(const A& operand) {
 }  // namespace detail
 
 /// An immutable value of a kernel: the result of one operation in every thread. T is a compute type
-/// (bool, int32_t, uint32_t, int64_t, uint64_t, float, double) or a registered record.
+/// (bool, int32_t, uint32_t, int64_t, uint64_t, float, double) or a registered record. Everything
+/// that makes or uses values throws Errc::invalid_kernel outside of a lambda that is being traced.
 template <class T>
 class Value {
   static_assert(std::is_same_v<T, detail::computed_t<T>>,
@@ -135,7 +136,9 @@ class Value {
 
  public:
   using type = T;
+  /// @cond internal
   explicit Value(detail::ValueId id) : id_(id) {}
+  /// @endcond
   template <class C>
   requires(detail::constant<C>) Value(C constant) : id_(detail::constant_id<T>(constant)) {
     static_assert(detail::constant_fits<T, C>,
@@ -150,7 +153,9 @@ class Value {
   /// Values do not change; use Var<T> for a variable.
   Value& operator=(const Value&) = delete;
 
+  /// @cond internal
   detail::ValueId id() const { return id_; }
+  /// @endcond
 
  private:
   detail::ValueId id_;
@@ -287,7 +292,7 @@ auto select(Bool condition, const A& a, const B& b) {
 
 namespace detail {
 
-/// Compound assignment, for everything that can be read and assigned.
+/// Compound assignment, increment and decrement, for everything that can be read and assigned.
 template <class Self>
 struct Compound {
 #define SALVO_COMPOUND(symbol)              \
@@ -308,6 +313,23 @@ struct Compound {
   SALVO_COMPOUND(<<)
   SALVO_COMPOUND(>>)
 #undef SALVO_COMPOUND
+  Self& operator++() {
+    return *this += 1;
+  }
+  Self& operator--() {
+    return *this -= 1;
+  }
+  /// These give the value before.
+  auto operator++(int) {
+    const Value<typename Self::type> before(static_cast<Self&>(*this).id());
+    *this += 1;
+    return before;
+  }
+  auto operator--(int) {
+    const Value<typename Self::type> before(static_cast<Self&>(*this).id());
+    *this -= 1;
+    return before;
+  }
 };
 
 }  // namespace detail
@@ -331,7 +353,9 @@ class Var : public detail::Compound<Var<T>> {
   Var& operator=(const A& value) {
     return assign(Value<T>(value).id());
   }
+  /// @cond internal
   detail::ValueId id() const { return detail::emit_var_get(variable_); }
+  /// @endcond
 
  private:
   Var& assign(detail::ValueId value) {
@@ -351,7 +375,9 @@ template <class T>
 class Ref : public detail::Compound<Ref<T>> {
  public:
   using type = detail::computed_t<T>;
+  /// @cond internal
   explicit Ref(detail::Place place) : place_(std::move(place)) {}
+  /// @endcond
   Ref(const Ref&) = default;
   Ref& operator=(const Ref& other) { return assign(other.id()); }
   template <detail::operand A>
@@ -367,8 +393,10 @@ class Ref : public detail::Compound<Ref<T>> {
         "salvo: stored value and element differ in type; use salvo::cast<T>(value)");
     return assign(detail::id_as<type>(value));
   }
+  /// @cond internal
   detail::ValueId id() const { return detail::read_place(place_, 0); }
   const detail::Place& place() const { return place_; }
+  /// @endcond
 
  private:
   Ref& assign(detail::ValueId value) {

@@ -40,7 +40,7 @@ std::shared_ptr<runtime::Core> make_core(RuntimeOptions& options) {
       options.environment ? options.environment
                           : EnvironmentLookup([](const char* name) { return std::getenv(name); });
   runtime::Environment environment(lookup);
-  std::vector<std::unique_ptr<runtime::Backend>> backends = std::move(options.backends);
+  std::vector<std::unique_ptr<runtime::Backend>> backends = std::move(options.own.list);
   std::string cache_folder = std::move(options.cache_folder);
   if (cache_folder.empty() && backends.empty()) cache_folder = environment.cache_dir;
   if (options.built_in_backends) {
@@ -125,9 +125,9 @@ Runtime& Runtime::instance() {
   return *runtime;
 }
 
-RuntimeOptions::RuntimeOptions() = default;
-RuntimeOptions::RuntimeOptions(RuntimeOptions&& other) noexcept = default;
-RuntimeOptions::~RuntimeOptions() = default;
+detail::OwnBackends::OwnBackends() = default;
+detail::OwnBackends::OwnBackends(OwnBackends&& other) noexcept = default;
+detail::OwnBackends::~OwnBackends() = default;
 
 Runtime::Runtime(RuntimeOptions options)
     : core_(make_core(options)), window_(core_), policy_(core_) {

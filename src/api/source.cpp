@@ -1,4 +1,4 @@
-// Code that the program brings: reading it, compiling it once, and launching it (R9, R10).
+// Kernels in the device's own language: reading them, compiling once, and launching (R9, R10).
 // SPDX-License-Identifier: MIT
 #include "salvo/source.hpp"
 

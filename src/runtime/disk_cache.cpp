@@ -69,8 +69,8 @@ struct DiskCache::Listing {
   }
 };
 
-DiskCache::DiskCache(fs::path folder, std::uint64_t most_bytes)
-    : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+DiskCache::DiskCache(fs::path folder, std::uint64_t limit_bytes)
+    : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
 
 fs::path DiskCache::path_of(const CacheKey& key) const {
   return folder_ / (entry_name(key) + std::string(kEntrySuffix));
@@ -128,7 +128,7 @@ void DiskCache::store(const CacheKey& key, std::span<const std::byte> binary) no
   if (binary.empty()) return;
   try {
     const std::vector<std::byte> file = encode_entry(key, binary);
-    if (file.size() > most_bytes_) return;
+    if (file.size() > limit_bytes_) return;
     if (!write_file_atomically(path_of(key), file)) {
       if (counts().unwritable == 0 && is_logging()) {
         log(LogLevel::warning,
@@ -149,7 +149,7 @@ void DiskCache::make_room(std::uint64_t added) {
   {
     const std::lock_guard lock(lock_);
     known_bytes_ += added;
-    if (until_listing_ > 0 && known_bytes_ <= most_bytes_) {
+    if (until_listing_ > 0 && known_bytes_ <= limit_bytes_) {
       --until_listing_;
       return;
     }
@@ -161,9 +161,9 @@ void DiskCache::make_room(std::uint64_t added) {
   }
   std::uint64_t bytes = listing.bytes;
   std::uint64_t evicted = 0;
-  if (bytes > most_bytes_) {
+  if (bytes > limit_bytes_) {
     // A tenth less than allowed, so that a full cache is not listed at each store.
-    const std::uint64_t target = most_bytes_ - most_bytes_ / 10;
+    const std::uint64_t target = limit_bytes_ - limit_bytes_ / 10;
     std::ranges::sort(listing.entries, {}, &Listing::File::used);
     for (const Listing::File& file : listing.entries) {
       if (bytes <= target) break;
@@ -216,9 +216,9 @@ DiskCacheReport DiskCache::report() const {
   report.folder = folder_.string();
   report.entries = listing.entries.size();
   report.bytes = listing.bytes;
-  report.most_bytes = most_bytes_;
-  report.here = counts();
-  report.ever = read_shared_counts(folder_ / kCountsName);
+  report.limit_bytes = limit_bytes_;
+  report.this_runtime = counts();
+  report.lifetime = read_shared_counts(folder_ / kCountsName);
   return report;
 }
 

@@ -21,7 +21,7 @@ namespace salvo::runtime {
 /// Thread-safe. The folder is made when the first entry is stored.
 class DiskCache {
  public:
-  DiskCache(std::filesystem::path folder, std::uint64_t most_bytes);
+  DiskCache(std::filesystem::path folder, std::uint64_t limit_bytes);
 
   struct Found {
     CacheLookup result = CacheLookup::absent;
@@ -52,7 +52,7 @@ class DiskCache {
   void make_room(std::uint64_t added);
 
   const std::filesystem::path folder_;
-  const std::uint64_t most_bytes_;
+  const std::uint64_t limit_bytes_;
   mutable std::mutex lock_;
   DiskCacheCounts counts_;
   DiskCacheCounts unsaved_;        // not yet added to those of all processes

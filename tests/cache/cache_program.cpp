@@ -40,14 +40,14 @@ int main() {
   std::vector<float> start(kCount);
   for (int i = 0; i < kCount; ++i)
     start[static_cast<std::size_t>(i)] = 0.01f * static_cast<float>(i);
-  const salvo::Vector<float> x(start);
+  salvo::Vector<float> x(start);
   device.launch(polynomial(), salvo::over(kCount), x, kCount);
   device.launch(quotient(), salvo::over(kCount), x, kCount);
   const auto result = x.read();
   const auto bits = salvo::ir::hash_bytes(result.data(), result.size() * sizeof(float));
 
   const auto& api = salvo::backends::opencl::shared_api();
-  const salvo::DiskCacheCounts counts = salvo::Runtime::instance().disk_cache().here;
+  const salvo::DiskCacheCounts counts = salvo::Runtime::instance().disk_cache().this_runtime;
   fmt::print("built={} loaded={} hits={} rejected={} stored={} bits={}\n",
              api.CreateProgramWithSource.calls(), api.CreateProgramWithBinary.calls(), counts.hits,
              counts.rejected, counts.stored, bits.hex());

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
         });
       });
   constexpr int kCount = 4096;
-  const salvo::Vector<float> x(kCount, 1.0f), y(kCount);
+  salvo::Vector<float> x(kCount, 1.0f), y(kCount);
   for (int k = 0; k < launches; ++k) devices[0].launch(debugged, salvo::over(kCount), x, y, kCount);
   std::cout << "y[0] = " << y[0] << '\n';
 }

@@ -57,7 +57,7 @@ struct Early {
 
 void hold_one(const salvo::Device& device) {
   static const auto twice = twice_kernel();
-  static const salvo::Vector<float> late(std::size_t{kCount});
+  static salvo::Vector<float> late(std::size_t{kCount});
   device.launch(twice, salvo::over(kCount), early.vector, kCount);
   device.launch(twice, salvo::over(kCount), late, kCount);
 }
@@ -68,7 +68,7 @@ int fail_at_exit() {
   static salvo::Runtime runtime([] {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
-    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    options.own.list.push_back(salvo::tests::make_fake_backend(control));
     return options;
   }());
   static salvo::Vector<float> vector(std::size_t{kCount});
@@ -90,7 +90,7 @@ salvo::Runtime& lasting_runtime(salvo::tests::FakeOptions fake = {},
   salvo::RuntimeOptions options;
   options.built_in_backends = false;
   options.cache_folder = cache_folder;
-  options.backends.push_back(salvo::tests::make_fake_backend(
+  options.own.list.push_back(salvo::tests::make_fake_backend(
       std::make_shared<salvo::tests::FakeControl>(), std::move(fake)));
   return *new salvo::Runtime(std::move(options));
 }
@@ -100,7 +100,7 @@ salvo::Runtime& lasting_runtime(salvo::tests::FakeOptions fake = {},
 int build_at_exit() {
   say_what_is_built();
   const salvo::Device device = lasting_runtime().devices().at(0);
-  static const salvo::Vector<float> vector(std::size_t{kCount});
+  static salvo::Vector<float> vector(std::size_t{kCount});
   device.launch(twice_kernel(), salvo::over(kCount), vector, kCount);
   static_cast<void>(vector[0]);
   std::atexit([] { std::puts("the compiler is gone"); });
@@ -119,7 +119,7 @@ int exit_in_a_log_sink() {
     std::exit(6);
   });
   const salvo::Device device = lasting_runtime({}, "/dev/null/cache").devices().at(0);
-  const salvo::Vector<float> vector(std::size_t{kCount});
+  salvo::Vector<float> vector(std::size_t{kCount});
   device.launch(twice_kernel(), salvo::over(kCount), vector, kCount);
   return static_cast<int>(vector[0]);
 }
@@ -132,7 +132,7 @@ int exit_in_a_drain() {
     std::puts("drained");
     std::exit(6);
   });
-  const salvo::Vector<float> vector(std::size_t{kCount});
+  salvo::Vector<float> vector(std::size_t{kCount});
   device.launch(twice_kernel(), salvo::over(kCount), vector, kCount);
   return static_cast<int>(vector[0]);
 }
@@ -141,7 +141,7 @@ int exit_in_a_drain() {
 int end_by_signal(int signal) {
   say_what_is_built();
   salvo::Runtime& runtime = lasting_runtime();
-  static const salvo::Vector<float> vector(std::size_t{kCount});
+  static salvo::Vector<float> vector(std::size_t{kCount});
   runtime.devices().at(0).launch(twice_kernel(), salvo::grid(1).block(kCount), vector, kCount);
   std::printf("held=%d\n", static_cast<int>(runtime.window().stats().held));
   std::fflush(stdout);
@@ -156,7 +156,7 @@ int launch_while_exiting() {
   static std::atomic<bool> started{false};
   std::thread([] {
     const auto twice = twice_kernel();
-    const salvo::Vector<float> own(std::size_t{kCount});
+    salvo::Vector<float> own(std::size_t{kCount});
     try {
       for (;;) {
         device.launch(twice, salvo::over(kCount), own, kCount);
@@ -211,10 +211,10 @@ int fork_while_holding(const salvo::Device& device) {
     salvo::RuntimeOptions options;
     options.built_in_backends = false;
     const auto control = std::make_shared<salvo::tests::FakeControl>();
-    options.backends.push_back(salvo::tests::make_fake_backend(control));
+    options.own.list.push_back(salvo::tests::make_fake_backend(control));
     salvo::Runtime own(std::move(options));
     std::printf(" held=%d", static_cast<int>(own.window().stats().held));
-    const salvo::Vector<float> vector(std::vector<float>(kCount, 2.0f));
+    salvo::Vector<float> vector(std::vector<float>(kCount, 2.0f));
     own.devices().at(0).launch(twice_kernel(), salvo::over(kCount), vector, kCount);
     if (vector[0] == 4.0f) std::printf(" child: has a runtime of its own\n");
     std::fflush(stdout);

@@ -94,7 +94,7 @@ class HeldNative final : public runtime::Backend {
 /// `options` with Native, held, as the only device; none if there is no LLVM.
 inline RuntimeOptions on_held_native(RuntimeOptions options) {
   options.built_in_backends = false;
-  options.backends.push_back(std::make_unique<HeldNative>());
+  options.own.list.push_back(std::make_unique<HeldNative>());
   return options;
 }
 

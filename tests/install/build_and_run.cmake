@@ -7,6 +7,12 @@ if(WAY STREQUAL "find_package")
   execute_process(COMMAND ${CMAKE_COMMAND} --install ${SALVO_BUILD} --prefix ${scratch}/prefix
     OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
   set(place -DCMAKE_PREFIX_PATH=${scratch}/prefix)
+  # What the headers refer to is there.
+  foreach(page spec/launch-window.md spec/kernel-language.md spec/runtime.md exactness.md)
+    if(NOT EXISTS ${scratch}/prefix/share/doc/salvo/${page})
+      message(FATAL_ERROR "share/doc/salvo/${page} was not installed")
+    endif()
+  endforeach()
   # No private dependency may show in what users link against.
   file(GLOB_RECURSE targets ${scratch}/prefix/salvoTargets*.cmake)
   if(NOT targets)

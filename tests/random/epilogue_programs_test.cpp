@@ -254,7 +254,7 @@ Bytes run_typed(const Device& device, const Program& p, Contraction mode) {
   Vector<T> x = vector(1), y = vector(2), w = vector(3), z = vector(4), last = vector(5);
   std::vector<std::int32_t> shuffled(static_cast<std::size_t>(p.count));
   for (int i = 0; i < p.count; ++i) shuffled[static_cast<std::size_t>(i)] = i ^ 1;
-  const Vector<std::int32_t> order{std::span<const std::int32_t>(shuffled)};
+  Vector<std::int32_t> order{std::span<const std::int32_t>(shuffled)};
   // Rounded to pairs and fours where an index would leave the vector otherwise.
   const int produced =
       p.layout == Layout::swapped || p.layout == Layout::permuted ? p.produced / 4 * 4 : p.produced;
@@ -381,7 +381,7 @@ void compare(Runtime& runtime, const Device& device, int count, unsigned shapes)
 TEST(RandomEpilogues, RecordingDevice) {
   RuntimeOptions options = own_environment();
   options.built_in_backends = false;
-  options.backends.push_back(make_fake_backend(std::make_shared<FakeControl>()));
+  options.own.list.push_back(make_fake_backend(std::make_shared<FakeControl>()));
   Runtime runtime(std::move(options));
   compare(runtime, runtime.devices().front(), programs(300), 0);
 }

@@ -23,7 +23,7 @@ constexpr int kKernels = 8;  // for each type
 
 /// x to y, and w beside it.
 template <class T>
-using Body = Kernel<Span<T>, Span<T>, Span<T>, Int>;
+using Body = Kernel<Span<const T>, Span<const T>, Span<T>, Int>;
 
 /// A body and how it may be bound.
 template <class T>
@@ -35,9 +35,8 @@ struct Shape {
 
 template <class T, class F>
 Body<T> guarded(const char* name, F body) {
-  return kernel(name, [body](Span<T> x, Span<T> w, Span<T> y, Int n) {
-    auto i = global_thread_id();
-    if_(i < n, [&] { body(x, w, y, i, n); });
+  return kernel(name, [body](Span<const T> x, Span<const T> w, Span<T> y, Int n) {
+    for_each_thread(n, [&](Int i) { body(x, w, y, i, n); });
   });
 }
 
@@ -64,13 +63,13 @@ std::vector<Shape<T>> make_shapes() {
                             }),
                  false});
   all.push_back({kernel("strided",
-                        [=](Span<T> x, Span<T> w, Span<T> y, Int n) {
+                        [=](Span<const T> x, Span<const T> w, Span<T> y, Int n) {
                           for_(range(global_thread_id(), n, grid_dim_x() * block_dim_x()),
                                [&](Int i) { y[i] = w[i] * quarter - x[i] * half; });
                         }),
                  true});
   all.push_back({kernel("sums",
-                        [=](Span<T> x, Span<T>, Span<T> y, Int n) {
+                        [=](Span<const T> x, Span<const T>, Span<T> y, Int n) {
                           Shared<C> tile(32);
                           auto t = thread_idx_x();
                           auto at = block_idx_x() * 32 + t;
@@ -121,9 +120,9 @@ const Shape<T>& shape(int number, Contraction mode) {
   return (mode == Contraction::off ? off : fixed)[static_cast<std::size_t>(number % kKernels)];
 }
 
-const Kernel<Span<std::int32_t>, Span<std::int32_t>, Int>& counting() {
+const Kernel<Span<const std::int32_t>, Span<std::int32_t>, Int>& counting() {
   static const auto made =
-      kernel("counting", [](Span<std::int32_t> x, Span<std::int32_t> counts, Int n) {
+      kernel("counting", [](Span<const std::int32_t> x, Span<std::int32_t> counts, Int n) {
         auto i = global_thread_id();
         if_(i < n, [&] { atomic_add(counts[i & 15], x[i]); });
       });
@@ -158,8 +157,8 @@ Range range_of(int size, int first, int count) {
   return {from, 1 + count % (size - from)};
 }
 
-template <class T>
-VectorView<T> view(const Vector<T>& vector, Range range) {
+template <class V>
+auto view(V& vector, Range range) {
   return vector.view(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count));
 }
 
@@ -188,8 +187,8 @@ struct Common {
 
 class ThreadOfProgram {
  public:
-  ThreadOfProgram(const std::vector<Device>& devices, const WindowProgram& program,
-                  const Common& common, int number, Contraction mode)
+  ThreadOfProgram(const std::vector<Device>& devices, const WindowProgram& program, Common& common,
+                  int number, Contraction mode)
       : devices_(devices), program_(program), common_(common), number_(number), mode_(mode) {
     for (int v = 0; v < kVectors; ++v) {
       floats_.push_back(made<float>(program.size, number * 100 + v));
@@ -308,8 +307,7 @@ class ThreadOfProgram {
   }
 
   template <class T>
-  void launch(const Step& step, const std::vector<Vector<T>>& own, const Vector<T>& target,
-              Range to) {
+  void launch(const Step& step, const std::vector<Vector<T>>& own, Vector<T>& target, Range to) {
     const std::size_t kernels = program_.palette.size();
     const Shape<T>& body =
         shape<T>(program_.palette[static_cast<std::size_t>(step.kernel) % kernels], mode_);
@@ -337,7 +335,7 @@ class ThreadOfProgram {
 
   const std::vector<Device>& devices_;
   const WindowProgram& program_;
-  const Common& common_;
+  Common& common_;
   const int number_;
   const Contraction mode_;
   std::vector<Vector<float>> floats_;

@@ -105,7 +105,7 @@ void compare(Runtime& runtime, std::vector<Device> devices, int count, unsigned 
 void compare_on_recording_devices(Generator generate, Counted counted) {
   RuntimeOptions options = own_environment();
   options.built_in_backends = false;
-  options.backends.push_back(
+  options.own.list.push_back(
       make_fake_backend(std::make_shared<FakeControl>(), FakeOptions{.devices = 2}));
   Runtime runtime(std::move(options));
   compare(runtime, runtime.devices(), programs(300), 0, generate, counted);

@@ -22,7 +22,7 @@ Device interpreter() {
 }
 
 template <class T>
-std::vector<T> read(const VectorView<T>& vector) {
+std::vector<T> read(const VectorView<const T>& vector) {
   const auto all = vector.read();
   return {all.begin(), all.end()};
 }
@@ -49,7 +49,7 @@ void check_atomics(const std::vector<Atomic<T>>& atomics, T start, T operand) {
       target[1] = shared[0];
     });
     EXPECT_EQ(operations(traced), std::vector<std::string>(2, atomic.name));
-    const Vector<T> target{start, T(0)}, old(std::size_t{2});
+    Vector<T> target{start, T(0)}, old(std::size_t{2});
     interpreter().launch(traced, grid(1), target, old, operand);
     const T expected = atomic.host(start, operand);
     EXPECT_NE(expected, start) << "the operands show nothing";
@@ -108,7 +108,7 @@ TEST(K08Operations, K8_CompareExchangeStoresOnlyWhereTheElementIsAsExpected) {
     old[1] = atomic_compare_exchange(x[1], 5, 6);
   });
   EXPECT_EQ(operations(exchange), std::vector<std::string>(2, "atomic_compare_exchange"));
-  const Vector<std::int64_t> x{5, 7}, old(std::size_t{2});
+  Vector<std::int64_t> x{5, 7}, old(std::size_t{2});
   interpreter().launch(exchange, grid(1), x, old);
   EXPECT_EQ(read(x), (std::vector<std::int64_t>{6, 7}));
   EXPECT_EQ(read(old), (std::vector<std::int64_t>{5, 7}));
@@ -165,7 +165,7 @@ TEST(K08Operations, K6_PositionsAndSizesAreWhatTheirNamesSay) {
     }
   });
   const std::size_t threads = 3 * 4 * 2 * 2 * 3 * 5;
-  const Vector<std::int32_t> result(threads * positions.size());
+  Vector<std::int32_t> result(threads * positions.size());
   interpreter().launch(traced, grid(kGrid[0], kGrid[1], kGrid[2]).block(3, 4, 2), result);
   const std::vector<std::int32_t> got = read(result);
   for (Place at{}; at.block[2] < kGrid[2]; ++at.block[2]) {
@@ -239,7 +239,7 @@ TEST(K08Operations, K10_WarpOperationsAreWhatTheirNamesSay) {
           result[t] = warp.traced(x[t]);
         });
     EXPECT_EQ(std::ranges::count(operations(traced), warp.name), 1);
-    const Vector<std::int64_t> result(std::size_t{32});
+    Vector<std::int64_t> result(std::size_t{32});
     interpreter().launch(traced, grid(1).block(32), input, result);
     for (int lane = 0; lane < 32; ++lane) {
       ASSERT_EQ(result[static_cast<std::size_t>(lane)], warp.host(lanes, lane)) << "lane " << lane;
@@ -293,7 +293,7 @@ TEST(K08Operations, K4_ElseIfConditionsAreEvaluatedOnlyWhereThoseBeforeDidNotHol
       result[i] += 1;
     }).else_if_([&] { return ask(2, i == 3); }, [&] { result[i] += 2; });
   });
-  const Vector<std::int32_t> result(std::size_t{12}), asked(std::size_t{3});
+  Vector<std::int32_t> result(std::size_t{12}), asked(std::size_t{3});
   interpreter().launch(chain, grid(1).block(12), result, asked);
   EXPECT_EQ(read(result),
             (std::vector<std::int32_t>{11, 10, 20, 22, 20, 30, 30, 30, 30, 40, 40, 40}));
@@ -317,8 +317,8 @@ TEST(K08Operations, K4_RangesCountAsTheyAreWritten) {
   });
   EXPECT_NE(count.ir().find("unroll 2"), std::string::npos);
   const std::vector<std::int64_t> expected{0, 1, 2, 5, 8, 11, 12, 9, 6, 2, 1, 0, 7, 8};
-  const Vector<std::int64_t> seen(expected.size());
-  const Vector<std::int32_t> length(std::size_t{1});
+  Vector<std::int64_t> seen(expected.size());
+  Vector<std::int32_t> length(std::size_t{1});
   interpreter().launch(count, grid(1), seen, length);
   EXPECT_EQ(length[0], static_cast<std::int32_t>(expected.size()));
   EXPECT_EQ(read(seen), expected);

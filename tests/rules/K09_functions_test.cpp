@@ -70,7 +70,7 @@ void check(const std::vector<Function<T, R>>& functions, const std::vector<T>& s
           result[i] = function.traced(x[i], y[i], z[i]);
         });
     EXPECT_EQ(operations(traced), function.operations);
-    const Vector<R> result(count);
+    Vector<R> result(count);
     device.launch(traced, grid(1).block(static_cast<int>(count)), a, b, c, result);
     for (std::size_t i = 0; i < count; ++i) {
       const T x = samples[i % one], y = samples[i / one % one], z = samples[i / one / one];

@@ -34,7 +34,7 @@ Words rotated(const std::string& name, const Rotate& rotate) {
 class K11Intrinsics : public ::testing::Test {
  protected:
   static constexpr int kCount = 100;
-  void launch(const Words& kernel, const Vector<std::uint32_t>& to) {
+  void launch(const Words& kernel, Vector<std::uint32_t>& to) {
     device.launch(kernel, over(kCount), x, to, 8U, kCount);
   }
 
@@ -183,7 +183,7 @@ TEST_F(K11Intrinsics, W72_EpiloguesThatUsedItAreDroppedToo) {
     if_(i < n, [&] { to[i] = change(from[i]); });
   });
   const Floats twice = scaled("twice", 2.0f);
-  const Vector<float> a{std::vector<float>(kCount, 3.0f)}, b(kCount), c(kCount);
+  Vector<float> a{std::vector<float>(kCount, 3.0f)}, b(kCount), c(kCount);
   const auto run = [&] {
     fake.control->clear();
     device.launch(twice, over(kCount), a, b, kCount);
@@ -305,7 +305,7 @@ TEST(K11Devices, K11_EveryDeviceRunsItsOwnCodeToTheSameBits) {
         !device.backend().starts_with("CUDA")) {
       continue;
     }
-    const Vector<std::uint32_t> x{std::span<const std::uint32_t>(from)}, y(1000);
+    Vector<std::uint32_t> x{std::span<const std::uint32_t>(from)}, y(1000);
     device.launch(rotate, over(1000), x, y, 7U, 1000);
     const auto read = y.read();
     for (std::size_t i = 0; i < 1000; ++i) {
@@ -335,7 +335,7 @@ TEST(K11Devices, K11_NativeCodeRunsOnOpenCL) {
   const auto devices = Device::by_backend("OpenCL");
   if (devices.empty()) GTEST_SKIP() << "no OpenCL device";
   const auto negate = negated_in_place("negate");
-  const Vector<float> v{std::vector<float>(100, 3.0f)}, unused(100);
+  Vector<float> v{std::vector<float>(100, 3.0f)}, unused(100);
   devices.front().launch(negate, over(100), v, unused, 100);
   EXPECT_EQ(v[0], -3.0f);
   EXPECT_EQ(v[99], -3.0f);

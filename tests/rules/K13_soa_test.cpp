@@ -61,8 +61,8 @@ class K13Soa : public ::testing::Test {
 
 TEST_F(K13Soa, K13_AKernelWrittenForRecordsGivesTheSameBitsOnColumns) {
   const std::vector<SoaBody> bodies = some_bodies(kCount);
-  const Vector<SoaBody> records{std::span<const SoaBody>(bodies)};
-  const SoaVector<SoaBody> columns{std::span<const SoaBody>(bodies)};
+  Vector<SoaBody> records{std::span<const SoaBody>(bodies)};
+  SoaVector<SoaBody> columns{std::span<const SoaBody>(bodies)};
   const auto move = moved();
   device.launch(move, over(kCount), records, 1.5f, kCount);
   device.launch(move, over(kCount), columns, 1.5f, kCount);
@@ -89,9 +89,9 @@ TEST_F(K13Soa, K13_EachLeafLiesInAnArrayOfItsOwn) {
 }
 
 TEST_F(K13Soa, W7_SuchALaunchIsNotHeldAndIssuesWhatIs) {
-  const SoaVector<SoaBody> bodies{std::span<const SoaBody>(some_bodies(kCount))};
+  SoaVector<SoaBody> bodies{std::span<const SoaBody>(some_bodies(kCount))};
   const Floats twice = scaled("twice", 2.0f);
-  const Vector<float> x(kCount), y(kCount);
+  Vector<float> x(kCount), y(kCount);
   device.launch(twice, over(kCount), x, y, kCount);
   fake.window().keep_decisions(4);
   device.launch(moved(), over(kCount), bodies, 1.0f, kCount);
@@ -103,8 +103,8 @@ TEST_F(K13Soa, W7_SuchALaunchIsNotHeldAndIssuesWhatIs) {
 }
 
 TEST_F(K13Soa, W13_ColumnsAliasTheirStructure) {
-  const SoaVector<SoaBody> bodies{std::span<const SoaBody>(some_bodies(kCount))};
-  const Vector<float> y(kCount);
+  SoaVector<SoaBody> bodies{std::span<const SoaBody>(some_bodies(kCount))};
+  Vector<float> y(kCount);
   // Held launches on a column are ordered before and after launches on the whole.
   device.launch(incremented(), over(kCount), bodies.column(&SoaBody::at, &SoaPoint::x), kCount);
   EXPECT_EQ(fake.window().stats().held, 1U);
@@ -123,7 +123,7 @@ TEST_F(K13Soa, K13_ShapesThatAreMixedWithVectorsAndScalars) {
       });
   SoaVector<SoaPoint> points(4);
   for (std::size_t i = 0; i < 4; ++i) points.set(i, {0.0f, static_cast<float>(i) * 10.0f});
-  const Vector<float> to(3);
+  Vector<float> to(3);
   const Vector<std::int32_t> at{3, 0, 2};
   device.launch(gather, over(3), to, points, at, 3);
   EXPECT_EQ(values(to), std::vector<float>({30.0f, 0.0f, 20.0f}));
@@ -134,7 +134,7 @@ TEST_F(K13Soa, K13_ShapesThatAreMixedWithVectorsAndScalars) {
 }
 
 TEST_F(K13Soa, K13_TheKernelsFormForColumnsIsMadeOnce) {
-  const SoaVector<SoaBody> bodies{std::span<const SoaBody>(some_bodies(kCount))};
+  SoaVector<SoaBody> bodies{std::span<const SoaBody>(some_bodies(kCount))};
   const auto move = moved();
   device.launch(move, over(kCount), bodies, 1.0f, kCount);
   const auto before = fake.window().stats();
@@ -157,7 +157,7 @@ TEST_F(K13Soa, K13_LiveValuesFollowTheColumns) {
 }
 
 TEST_F(K13Soa, K13_EmptyOnesLaunchNothingAndAnIndexPastTheEndIsAnError) {
-  const SoaVector<SoaBody> none(0);
+  SoaVector<SoaBody> none(0);
   device.launch(moved(), over(0), none, 1.0f, 0);
   EXPECT_TRUE(none.empty());
   EXPECT_TRUE(none.to_vector().empty());
@@ -169,7 +169,7 @@ TEST_F(K13Soa, K13_NativeCodeThatTakesRecordsIsRefused) {
   const auto raw = kernel("raw", [](Span<SoaPoint> points) {
     native({{"HIP", "{0}[0].x = 1;"}}, nullptr, points);
   });
-  const SoaVector<SoaPoint> points(2);
+  SoaVector<SoaPoint> points(2);
   try {
     device.launch(raw, over(1), points);
     FAIL() << "accepted";
@@ -184,8 +184,8 @@ TEST(K13Devices, K13_EveryDeviceGivesTheBitsOfRecords) {
   const auto move = moved();
   for (const Device& device : Device::all()) {
     if (!device.properties().fp64) continue;
-    const Vector<SoaBody> records{std::span<const SoaBody>(bodies)};
-    const SoaVector<SoaBody> columns{std::span<const SoaBody>(bodies)};
+    Vector<SoaBody> records{std::span<const SoaBody>(bodies)};
+    SoaVector<SoaBody> columns{std::span<const SoaBody>(bodies)};
     device.launch(move, over(500), records, 0.1f, 500);
     device.launch(move, over(500), columns, 0.1f, 500);
     const auto read = records.read();

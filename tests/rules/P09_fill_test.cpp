@@ -154,7 +154,7 @@ TEST_P(P9Fill, P9_AFillTakesAnEpilogue) {
 
 TEST_P(P9Fill, P9_AnEmptyFillIsNothing) {
   Vector<float> x(8, 1.0f);
-  const Vector<float> none(std::size_t{0});
+  Vector<float> none(std::size_t{0});
   window::current().reset_stats();
   fill(device_, x.view(3, 0), 2.0f);
   fill(device_, none, 2.0f);

@@ -129,7 +129,7 @@ TEST_F(R3Residence, R3_APartialHostWriteFirstBringsTheVectorBack) {
 TEST(R3Devices, R3_UsingAVectorOnAnotherDeviceMovesItThroughTheHost) {
   FakeRuntime fake{FakeOptions{.devices = 2}};
   const Floats twice = scaled("twice", 2.0f);
-  const Vector<float> x{std::vector<float>(100, 3.0f)}, y(100), z(100);
+  Vector<float> x{std::vector<float>(100, 3.0f)}, y(100), z(100);
   fake.device(0).launch(twice, over(100), x, y, 100);
   fake.device(1).launch(twice, over(100), y, z, 100);
   EXPECT_EQ(z[99], 12.0f);
@@ -265,7 +265,7 @@ TEST(R11Interpreter, R11_ItFindsFaultsInKernels) {
   ASSERT_EQ(interpreters.size(), 1U);
   const Device& device = interpreters.front();
   const auto launched = [&](const auto& kernel, const Dims& dims) {
-    const Vector<float> v(std::size_t{4});
+    Vector<float> v(std::size_t{4});
     return caught([&] { device.launch(kernel, dims, v); });
   };
   const auto past = kernel("past", [](Span<float> v) { v[thread_idx_x()] = 1.0f; });

@@ -14,8 +14,8 @@ class R7Streams : public ::testing::Test {
  protected:
   static constexpr int kCount = 100;
 
-  void launch_on(const Stream& stream, const Floats& kernel, const Vector<float>& from,
-                 const Vector<float>& to) {
+  void launch_on(const Stream& stream, const Floats& kernel, Vector<float>& from,
+                 Vector<float>& to) {
     stream.launch(kernel, over(kCount), from, to, kCount);
   }
   std::size_t count(Driver what) const { return fake.control->count(what); }
@@ -276,7 +276,7 @@ TEST_F(R7Streams, R7_FlushMakesStreamsStart) {
 
 TEST_F(R7Streams, R7_AStreamLaunchThatTheDriverRefusesLeavesTheOutputAsItWas) {
   const Stream stream(device);
-  const Vector<float> sevens(kCount, 7.0f);
+  Vector<float> sevens(kCount, 7.0f);
   fake.control->fail(Driver::launch);
   EXPECT_THROW(stream.launch(twice, over(kCount), x, sevens, kCount), Error);
   EXPECT_EQ(sevens[0], 7.0f);

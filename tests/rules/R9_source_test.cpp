@@ -40,7 +40,7 @@ class R9Source : public ::testing::Test {
   static constexpr int kCount = 100;
   FakeRuntime fake{FakeOptions{.compiler = compile}};
   Device device = fake.device();
-  Source scale{"fake C", "scale", "scale_all"};
+  Source scale{.language = "fake C", .code = "scale", .entry = "scale_all"};
   Floats twice = scaled("twice", 2.0f);
   Vector<float> x{std::vector<float>(kCount, 3.0f)}, y = Vector<float>(kCount),
                                                      z = Vector<float>(kCount);
@@ -49,7 +49,7 @@ class R9Source : public ::testing::Test {
 TEST_F(R9Source, R9_SourceRunsOnItsArguments) {
   run_source(device, scale, over(kCount), x, y, 5.0f, kCount);
   EXPECT_EQ(y[99], 15.0f);
-  run_source(device, "scale", "fake C", "scale_all", over(kCount), x, z, -1.0f, kCount);
+  run_source(device, scale, over(kCount), x, z, -1.0f, kCount);
   EXPECT_EQ(z[99], -3.0f);
   EXPECT_EQ(fake.control->count(Driver::build_source), 1U);
 }
@@ -137,7 +137,7 @@ TEST_F(R9Source, R10_ARawKernelKeepsItsArgumentsBetweenLaunches) {
   raw.set(2, 5.0f);
   raw.set(0, x);
   {
-    const Vector<float> gone(kCount);
+    Vector<float> gone(kCount);
     raw.set(1, gone);
   }
   raw.launch(over(kCount));  // it keeps that vector
@@ -170,8 +170,8 @@ TEST_F(R9Source, R10_ExtraArgumentsAreNamed) {
 
 TEST(R10Untold, R10_WhereTheDriverTellsNoParametersGapsAreNamed) {
   FakeRuntime fake{FakeOptions{.compiler = compile, .tells_parameters = false}};
-  const Vector<float> x(10, 3.0f), y(10);
-  RawKernel raw(fake.device(), Source{"fake C", "scale", "scale_all"});
+  Vector<float> x(10, 3.0f), y(10);
+  RawKernel raw(fake.device(), Source{.language = "fake C", .code = "scale", .entry = "scale_all"});
   raw.set(0, x);
   raw.set(3, 10);
   EXPECT_EQ(caught([&] { raw.launch(over(10)); }).message(), "arguments 1, 2 are not set");

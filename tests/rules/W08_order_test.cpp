@@ -220,7 +220,7 @@ TEST_F(W08Order, W15_MemoryThatAHeldLaunchReadsIsNotUsedForAnother) {
     device.launch(triple, over(kCount), gone, y, kCount);
   }
   // It is of the same size, and its bytes go to the device while the launch is held.
-  const Vector<float> other{std::vector<float>(kCount, 8.0f)};
+  Vector<float> other{std::vector<float>(kCount, 8.0f)};
   to_device(device, other);
   EXPECT_EQ(launches(), 0U);
   EXPECT_EQ(y[0], 15.0f);
@@ -234,16 +234,16 @@ TEST_F(W08Order, W15_ASpanThatTheKernelLeavesAloneIsOwnedToo) {
         to[i] = from[i] + 1.0f;
       });
   {
-    const Vector<float> gone(std::vector<float>(kCount, 5.0f));
+    Vector<float> gone(std::vector<float>(kCount, 5.0f));
     device.launch(ignoring, grid(1).block(64), x, y, gone);
   }
   // Memory of the same size would take its place if it were free.
-  const Vector<float> other{std::vector<float>(kCount, 8.0f)};
+  Vector<float> other{std::vector<float>(kCount, 8.0f)};
   to_device(device, other);
   const std::size_t allocations = fake.control->count(Driver::allocate);
   fake.window().flush();
   EXPECT_EQ(y[0], x[0] + 1.0f);
-  const Vector<float> third{std::vector<float>(kCount, 9.0f)};
+  Vector<float> third{std::vector<float>(kCount, 9.0f)};
   to_device(device, third);
   EXPECT_EQ(fake.control->count(Driver::allocate), allocations);  // free from here on
 }

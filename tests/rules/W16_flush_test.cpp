@@ -133,7 +133,7 @@ TEST_F(W16Flush, W21_DestroyingARuntimeIssuesWhatIsHeld) {
     RuntimeOptions options;
     options.built_in_backends = false;
     options.environment = [](const char*) { return nullptr; };
-    options.backends.push_back(make_fake_backend(control));
+    options.own.list.push_back(make_fake_backend(control));
     Runtime runtime(std::move(options));
     runtime.devices().at(0).launch(twice, over(kCount), x, y, kCount);
     EXPECT_EQ(control->count(Driver::launch), 0U);

@@ -27,7 +27,7 @@ struct Kernels {
 
 /// A program of one thread on vectors of its own and one shared input; gives all it computed.
 std::vector<float> program(const Device& device, Window& window, const Kernels& kernels,
-                           const Vector<float>& input, std::uint32_t seed) {
+                           Vector<float>& input, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<Vector<float>> vectors;
   for (int v = 0; v < kVectors; ++v) vectors.emplace_back(kElements, static_cast<float>(v));
@@ -136,7 +136,7 @@ TEST(W25Shared, W25_OneVectorLaunchedOnAndReadByManyThreadsLosesNoLaunch) {
 TEST(W25Moving, W25_AVectorUsedOnTwoDevicesInTurnsByThreadsKeepsItsBytes) {
   FakeRuntime fake{FakeOptions{.devices = 2}};
   const auto copy = scaled("copy", 1.0f);
-  const Vector<float> from(64, 7.0f);
+  Vector<float> from(64, 7.0f);
   std::vector<std::thread> threads;
   std::vector<std::vector<float>> results(4);
   for (std::size_t t = 0; t < 4; ++t) {

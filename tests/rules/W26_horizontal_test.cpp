@@ -201,7 +201,7 @@ class W31Shared : public ::testing::Test {
         .adjust = [=](DeviceProperties& d) { d.shared_bytes_per_block = shared_bytes; }}};
     std::vector<float> ramp(kCount);
     std::iota(ramp.begin(), ramp.end(), 0.25f);
-    const Vector<float> x{std::span<const float>(ramp)};
+    Vector<float> x{std::span<const float>(ramp)};
     const auto run = [&](bool held) {
       fake.window().set_enabled(held);
       std::vector<Vector<float>> outputs;

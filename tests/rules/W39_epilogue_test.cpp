@@ -33,7 +33,7 @@ SALVO_ON_SUBJECTS(W47Epilogue, kRecording);
 template <class P, class C>
 Program pair(P producer, C consumer, int produced = kCount, int consumed = kCount) {
   return [=](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(kCount, 7.0f), z(kCount, 9.0f);
     device.launch(producer, over(produced), x, y, produced);
     device.launch(consumer, over(consumed), y, z, consumed);
@@ -64,8 +64,8 @@ TEST_P(W39Epilogue, W39_AConsumerWithLoopsBranchesAndOtherInputsMerges) {
   };
   const auto busy = kernel("busy", body);
   expect_merged([&](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
-    const Vector<float> bias{std::span<const float>(telling_values(10))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> bias{std::span<const float>(telling_values(10))};
     Vector<float> y(kCount), z(kCount);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(busy, over(kCount), y, bias, z, kCount);
@@ -125,7 +125,7 @@ TEST_P(W39Epilogue, W39_AConsumerThatReadsTheVectorElsewhereIsRefused) {
 TEST_P(W39Epilogue, W39_ATwoDimensionalConsumerIsRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
-        const Vector<float> x{std::span<const float>(telling_values(512))};
+        Vector<float> x{std::span<const float>(telling_values(512))};
         Vector<float> y(512), z(512);
         device.launch(times("producer"), over(512), x, y, 512);
         // With a count of 0, because threads of other rows have the same global id.
@@ -164,7 +164,7 @@ TEST_P(W40Epilogue, W40_TheConsumersLaunchedRangeIsKept) {
     to[global_thread_id()] = from[global_thread_id()] + 1.0f;
   });
   expect_merged([&](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(kCount), z(kCount, 9.0f);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(unguarded, grid(8).block(64), y, z);
@@ -187,7 +187,7 @@ TEST_P(W40Epilogue, W40_AReturnLeavesOnlyTheConsumer) {
         more[i] = from[i];  // after the store that the consumer hangs on
       });
   expect_merged([&](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(kCount), w(kCount), z(kCount, 9.0f);
     device.launch(stores_twice, over(kCount), x, y, w, kCount);
     device.launch(leaves, over(kCount), y, z, kCount);
@@ -215,7 +215,7 @@ Kernel<Span<float>, Span<float>> block_sums() {
 
 TEST_P(W40Epilogue, W40_AReductionTakesAnEpilogueAfterItsBarriers) {
   expect_merged([](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(2048))};
+    Vector<float> x{std::span<const float>(telling_values(2048))};
     Vector<float> sums(32), z(32, 9.0f);
     device.launch(block_sums(), grid(32).block(64), x, sums);
     device.launch(plus("consumer"), over(32), sums, z, 32);
@@ -251,8 +251,8 @@ TEST_P(W40Epilogue, W40_ATiledMatrixProductTakesAnEpilogue) {
     std::vector<float> values = telling_values(kSize * kSize);
     for (float& value : values)
       if (!(value < 2.0f && value > -2.0f)) value = 0.5f;
-    const Vector<float> a{std::span<const float>(values)}, b{std::span<const float>(values)};
-    const Vector<float> bias{std::span<const float>(values).first(kSize)};
+    Vector<float> a{std::span<const float>(values)}, b{std::span<const float>(values)};
+    Vector<float> bias{std::span<const float>(values).first(kSize)};
     Vector<float> c(kSize * kSize);
     device.launch(product, grid(kSize / kTile, kSize / kTile).block(kTile, kTile), a, b, c, kSize);
     device.launch(bias_relu, over(kSize * kSize), c, bias, kSize, kSize * kSize);
@@ -270,7 +270,7 @@ TEST_P(W40Epilogue, W40_AStencilInTwoDimensionsTakesAnEpilogue) {
   });
   expect_merged([&](const Device& device) -> Bytes {
     constexpr int kWidth = 50, kHeight = 21;
-    const Vector<float> x{std::span<const float>(telling_values(kWidth * kHeight))};
+    Vector<float> x{std::span<const float>(telling_values(kWidth * kHeight))};
     Vector<float> y(kWidth * kHeight), z(kWidth * kHeight);
     device.launch(blur, grid(4, 3).block(16, 8), x, y, kWidth, kHeight);
     device.launch(plus("consumer"), over(kWidth * kHeight), y, z, kWidth * kHeight);
@@ -284,7 +284,7 @@ TEST_P(W40Epilogue, W40_AStoreInALoopTakesAnEpilogueAtEachTurn) {
          [&](Int i) { to[i] = from[i] * 1.1f; });
   });
   expect_merged([&](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(kCount), z(kCount);
     device.launch(strided, grid(2).block(64), x, y, kCount);
     device.launch(plus("consumer"), over(kCount), y, z, kCount);
@@ -300,7 +300,7 @@ TEST_P(W40Epilogue, W40_TheProducersDynamicSharedMemoryIsKept) {
     to[global_thread_id()] = tile[block_dim_x() - 1 - thread_idx_x()];
   });
   expect_merged([&](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(512))};
+    Vector<float> x{std::span<const float>(telling_values(512))};
     Vector<float> y(512), z(512);
     device.launch(shifted, grid(8).block(64).shared(256), x, y);
     device.launch(plus("consumer"), over(512), y, z, 512);
@@ -366,8 +366,8 @@ TEST_P(W42Epilogue, W42_AnIndexThatDependsOnDataIsRefused) {
             });
         std::vector<std::int32_t> order(kCount);
         std::iota(order.rbegin(), order.rend(), 0);
-        const Vector<float> x{std::span<const float>(telling_values(kCount))};
-        const Vector<std::int32_t> where{std::span<const std::int32_t>(order)};
+        Vector<float> x{std::span<const float>(telling_values(kCount))};
+        Vector<std::int32_t> where{std::span<const std::int32_t>(order)};
         Vector<float> y(kCount), z(kCount);
         device.launch(scatter, over(kCount), x, where, y, kCount);
         device.launch(plus("consumer"), over(kCount), y, z, kCount);
@@ -410,7 +410,7 @@ TEST_P(W43Epilogue, W43_AnEnumeratedProducerThatStoresLessThanTheConsumerWritesI
 TEST_P(W43Epilogue, W43_AProofIsOfTheScalarsOfBothToo) {
   const auto producer = times("producer"), consumer = plus("consumer");
   const Program program = [&](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(1024))};
+    Vector<float> x{std::span<const float>(telling_values(1024))};
     Vector<float> y(1024), z(1024);
     const Dims dims = grid(16).block(64);  // the same for all
     const auto launch = [&](int produced, int consumed) {
@@ -435,7 +435,7 @@ TEST_P(W44Epilogue, W44_TheProducersOutputIsWritten) {
   EXPECT_EQ(merged.stats.epilogue_merges, 1U);
   const Ran alone = run_program(
       [](const Device& device) -> Bytes {
-        const Vector<float> x{std::span<const float>(telling_values(kCount))};
+        Vector<float> x{std::span<const float>(telling_values(kCount))};
         Vector<float> y(kCount, 7.0f);
         device.launch(times("producer"), over(kCount), x, y, kCount);
         return {bytes_of(y)};
@@ -474,7 +474,7 @@ void narrowed() {
     if_(i < n, [&] { to[i] = cast<float>(from[i]) + 0.25f; });
   });
   expect_merged([&](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<T> y(kCount);
     Vector<float> z(kCount);
     device.launch(store, over(kCount), x, y, kCount);
@@ -495,7 +495,7 @@ TEST_P(W45Epilogue, W45_NarrowValuesAreRoundedBeforeTheConsumerUsesThem) {
 
 TEST_P(W47Epilogue, W47_AMergedPairTakesFurtherConsumers) {
   const Program chain = [](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> a(kCount), b(kCount), c(kCount), d(kCount);
     device.launch(times("first"), over(kCount), x, a, kCount);
     device.launch(plus("second"), over(kCount), a, b, kCount);
@@ -533,7 +533,7 @@ TEST_P(W47Epilogue, W47_AChainStopsAtTheGroupLimit) {
 
 TEST_P(W47Epilogue, W47_AMergedPairIsAMemberOfAHorizontalGroup) {
   const Program program = [](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> a(kCount), b(kCount), c(kCount), d(kCount);
     const auto producer = times("producer"), other = times("other");
     const auto consumer = plus("consumer");

@@ -38,7 +38,7 @@ auto three(const std::string& name, Body body) {
 
 TEST_P(W46Hazards, W46_InPlaceConsumersMerge) {
   expect_merged([](const Device& device) -> Bytes {
-    const Vector<float> x = inputs();
+    Vector<float> x = inputs();
     Vector<float> y(kCount);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(incremented(), over(kCount), y, kCount);
@@ -46,7 +46,7 @@ TEST_P(W46Hazards, W46_InPlaceConsumersMerge) {
   });
   // Twice the same vector: it reads through one parameter and stores through another.
   expect_merged([](const Device& device) -> Bytes {
-    const Vector<float> x = inputs();
+    Vector<float> x = inputs();
     Vector<float> y(kCount);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(two("consumer", [](auto a, auto b, Int i, Int) { b[i] = a[i] + 1.0f; }),
@@ -55,7 +55,7 @@ TEST_P(W46Hazards, W46_InPlaceConsumersMerge) {
   });
   // It stores and then reads its own store.
   expect_merged([](const Device& device) -> Bytes {
-    const Vector<float> x = inputs();
+    Vector<float> x = inputs();
     Vector<float> y(kCount), z(kCount);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(two("consumer",
@@ -85,7 +85,7 @@ TEST_P(W46Hazards, W46_AnInPlaceConsumerOfAnInPlaceProducerMerges) {
 TEST_P(W46Hazards, W46_AConsumerOfAVectorThatTheProducerStoresTwiceIsRefused) {
   // y then holds two stores for each element, so a third launch cannot hang on one of them.
   const Program program = [](const Device& device) -> Bytes {
-    const Vector<float> x = inputs();
+    Vector<float> x = inputs();
     Vector<float> y(kCount);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(incremented("second"), over(kCount), y, kCount);
@@ -188,7 +188,7 @@ TEST_P(W46Hazards, W46_AConsumerOfAnotherOutputOfTheProducerIsRefused) {
   });
   expect_refused(
       [&](const Device& device) -> Bytes {
-        const Vector<float> x = inputs();
+        Vector<float> x = inputs();
         Vector<float> y(kCount), z(kCount);
         device.launch(two_outputs, over(kCount), x, y, z, kCount);
         device.launch(two("consumer", [](auto a, auto b, Int i, Int) { b[i] = a[i]; }),
@@ -198,7 +198,7 @@ TEST_P(W46Hazards, W46_AConsumerOfAnotherOutputOfTheProducerIsRefused) {
       Reason::hazard);
   expect_refused(
       [&](const Device& device) -> Bytes {
-        const Vector<float> x = inputs();
+        Vector<float> x = inputs();
         Vector<float> y(kCount), z(kCount), w(kCount);
         device.launch(two_outputs, over(kCount), x, y, z, kCount);
         device.launch(
@@ -212,7 +212,7 @@ TEST_P(W46Hazards, W46_AConsumerOfAnotherOutputOfTheProducerIsRefused) {
 TEST_P(W46Hazards, W46_ViewsThatStartElsewhereAreRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
-        const Vector<float> x = inputs();
+        Vector<float> x = inputs();
         Vector<float> y(kCount), z(kCount);
         device.launch(times("producer"), over(kCount), x, y, kCount);
         device.launch(plus("consumer"), over(900), y.view(10, 900), z, 900);
@@ -223,7 +223,7 @@ TEST_P(W46Hazards, W46_ViewsThatStartElsewhereAreRefused) {
 
 TEST_P(W46Hazards, W46_AViewOfTheSameStartMergesWhereItIsCovered) {
   expect_merged([](const Device& device) -> Bytes {
-    const Vector<float> x = inputs();
+    Vector<float> x = inputs();
     Vector<float> y(kCount), z(kCount);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(kernel("consumer",
@@ -265,7 +265,7 @@ TEST_P(W46Hazards, W46_SeveralStoresEachGetTheConsumerIfTheyNeverMeet) {
     b[i + n] = a[i] * 1.3f;
   });
   expect_merged([&](const Device& device) -> Bytes {
-    const Vector<float> x = inputs();
+    Vector<float> x = inputs();
     Vector<float> y(kCount * 2), z(kCount * 2);
     device.launch(halves, over(kCount), x, y, kCount);
     device.launch(plus("consumer"), over(kCount * 2), y, z, kCount * 2);
@@ -277,7 +277,7 @@ TEST_P(W46Hazards, W46_SeveralStoresEachGetTheConsumerIfTheyNeverMeet) {
   });
   expect_refused(
       [&](const Device& device) -> Bytes {
-        const Vector<float> x = inputs();
+        Vector<float> x = inputs();
         Vector<float> y(kCount), z(kCount);
         device.launch(same, over(kCount), x, y, kCount);
         device.launch(plus("consumer"), over(kCount), y, z, kCount);
@@ -289,7 +289,7 @@ TEST_P(W46Hazards, W46_SeveralStoresEachGetTheConsumerIfTheyNeverMeet) {
 TEST_P(W46Hazards, W46_NoFuseIsRespected) {
   expect_refused(
       [](const Device& device) -> Bytes {
-        const Vector<float> x = inputs();
+        Vector<float> x = inputs();
         Vector<float> y(kCount), z(kCount);
         device.launch(times("producer"), over(kCount), x, y, kCount);
         device.launch(two("consumer",
@@ -306,7 +306,7 @@ TEST_P(W46Hazards, W46_NoFuseIsRespected) {
 TEST_P(W11Between, W11_ALaunchBetweenThatTouchesTheVectorIsHonoured) {
   for (const bool writes : {false, true}) {
     const Program program = [writes](const Device& device) -> Bytes {
-      const Vector<float> x = inputs();
+      Vector<float> x = inputs();
       Vector<float> y(kCount), z(kCount), w(kCount);
       device.launch(times("producer"), over(kCount), x, y, kCount);
       if (writes) {
@@ -325,7 +325,7 @@ TEST_P(W11Between, W11_ALaunchBetweenThatTouchesTheVectorIsHonoured) {
 
 TEST_P(W11Between, W11_AnUnrelatedLaunchBetweenDoesNotMatter) {
   expect_merged([](const Device& device) -> Bytes {
-    const Vector<float> x = inputs();
+    Vector<float> x = inputs();
     Vector<float> y(kCount), z(kCount), w(kCount);
     device.launch(times("producer"), over(kCount), x, y, kCount);
     device.launch(times("unrelated"), grid(16).block(64), x, w, kCount);  // a group of its own
@@ -337,7 +337,7 @@ TEST_P(W11Between, W11_AnUnrelatedLaunchBetweenDoesNotMatter) {
 TEST_P(W11Between, W11_AConsumerOfTwoMembersIsRefused) {
   expect_refused(
       [](const Device& device) -> Bytes {
-        const Vector<float> x = inputs();
+        Vector<float> x = inputs();
         Vector<float> a(kCount), b(kCount), c(kCount);
         device.launch(times("first"), over(kCount), x, a, kCount);
         device.launch(times("second", 1.7f), over(kCount), x, b, kCount);
@@ -468,7 +468,7 @@ TEST(W69EpilogueOnFake, W69_ExplainSaysWhatWasMergedAndWhatWasNot) {
   FakeRuntime fake{FakeOptions{}, [](const char* variable) {
                      return std::string_view(variable) == "SALVO_EXPLAIN" ? "1" : nullptr;
                    }};
-  const Vector<float> x = inputs();
+  Vector<float> x = inputs();
   Vector<float> y(kCount), z(kCount), w(kCount);
   const auto producer = times("producer"), consumer = plus("consumer");
   const auto reversed = two("reversed", [](auto a, auto b, Int i, Int n) { b[i] = a[n - 1 - i]; });

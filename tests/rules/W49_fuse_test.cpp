@@ -58,7 +58,7 @@ class W49Fuse : public OnEachSubject {
     EXPECT_TRUE(std::ranges::any_of(a, [](std::byte one) { return one != std::byte{0}; }));
   }
 
-  const Vector<float> x{std::span<const float>(telling_values(kCount))};
+  Vector<float> x{std::span<const float>(telling_values(kCount))};
 };
 SALVO_ON_SUBJECTS(W49Fuse, "Interpreter:0");
 INSTANTIATE_TEST_SUITE_P(OnNative, W49Fuse, ::testing::ValuesIn(devices_of("Native")),
@@ -126,7 +126,7 @@ TEST_P(W49Fuse, W49_MapReduce) {
   std::vector<float> plain(kCount);
   for (int i = 0; i < kCount; ++i)
     plain[static_cast<std::size_t>(i)] = 0.37f * float(i % 91) - 9.0f;
-  const Vector<float> values{std::span<const float>(plain)};
+  Vector<float> values{std::span<const float>(plain)};
   const auto fused = fuse(producer, sums, through<1, 0>);
   expect_same<float>(
       5,
@@ -301,7 +301,7 @@ TEST_P(W49Fuse, W49_LiveValuesOfBothAreReadAtEachLaunch) {
     if_(i < n, [&] { to[i] = from[i] + live(summand); });
   });
   const auto fused = fuse(producer, consumer, through<1, 0>);
-  const Vector<float> ones(kCount, 1.0f);
+  Vector<float> ones(kCount, 1.0f);
   Vector<float> z(kCount);
   device().launch(fused, over(kCount), ones, kCount, z, kCount);
   EXPECT_EQ(z[17], 2.5f);

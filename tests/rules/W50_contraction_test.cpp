@@ -40,7 +40,7 @@ const ir::Kernel& form(const Device& device, const Floats& kernel) {
 }
 
 std::vector<float> run(const Device& device, const Floats& kernel, const std::vector<float>& x) {
-  const Vector<float> from{std::span<const float>(x)};
+  Vector<float> from{std::span<const float>(x)};
   Vector<float> to(x.size());
   device.launch(kernel, over(static_cast<std::int64_t>(x.size())), from, to,
                 static_cast<std::int32_t>(x.size()));
@@ -100,7 +100,7 @@ TEST(W50Contraction, W50_DeviceModeLeavesTheKernelToTheCompilerExceptOnHipAndMet
 /// A multiply that is stored and an add that reads it: nothing may fuse the two.
 Program across_the_seam(Contraction mode) {
   return [mode](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(kCount), z(kCount);
     device.launch(times("multiply").contraction(mode), over(kCount), x, y, kCount);
     device.launch(plus("add").contraction(mode), over(kCount), y, z, kCount);
@@ -123,7 +123,7 @@ TEST(W50Contraction, W50_W56_AMergedPairHoldsTheSameOperationsAsTheTwo) {
 
 TEST(W50Contraction, W50_FusedOperationsOfBothKernelsSurviveTheMerge) {
   expect_merged([](const Device& device) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(kCount), z(kCount);
     device.launch(square_plus("first"), over(kCount), x, y, kCount);
     device.launch(square_plus("second"), over(kCount), y, z, kCount);
@@ -276,7 +276,7 @@ TEST(W55Options, W55_ACompilerThatRelaxesGetsNoEpiloguesAndTheWindowStaysOn) {
   expect_refused(across_the_seam(Contraction::off), Reason::inexact_compiler, options);
   FakeRuntime fake{options};
   const auto multiply = times("multiply"), add = plus("add");
-  const Vector<float> x(std::size_t{kCount}, 1.0f);
+  Vector<float> x(std::size_t{kCount}, 1.0f);
   Vector<float> y(std::size_t{kCount}), z(std::size_t{kCount});
   fake.device().launch(multiply, over(kCount), x, y, kCount);
   fake.device().launch(add, over(kCount), x, z, kCount);
@@ -362,7 +362,7 @@ TEST(W54Bound, W54_WithAGrantAResultDiffersByOneContractionAtMost) {
     x.push_back(static_cast<float>(state >> 8) / 8388608.0f + 0.5f);
     minus.push_back(i % 2 ? -(x.back() * 1.1f) : -(x.back() * 1.1f) * (1.0f + 1e-6f));
   }
-  const Vector<float> from{std::span<const float>(x)}, other{std::span<const float>(minus)};
+  Vector<float> from{std::span<const float>(x)}, other{std::span<const float>(minus)};
   Vector<float> y(kCount), z(kCount);
   fake.device().launch(times("multiply"), over(kCount), from, y, kCount);
   fake.device().launch(kernel("subtract",
@@ -406,7 +406,7 @@ TEST_P(W54Devices, W54_TheBoundHoldsOnEveryDeviceWhereProductAndAddendNearlyCanc
                      if_(i < n, [&] { to[i] = a[i] + b[i]; });
                    }).contraction(Contraction::device);
   const Program program = [&](const Device& device) -> Bytes {
-    const Vector<float> from{std::span<const float>(x)}, other{std::span<const float>(minus)};
+    Vector<float> from{std::span<const float>(x)}, other{std::span<const float>(minus)};
     Vector<float> y(kCount), z(kCount);
     device.launch(multiply, over(kCount), from, y, kCount);
     device.launch(add, over(kCount), y, other, z, kCount);
@@ -441,7 +441,7 @@ TEST_P(W54Devices, W54_TheBoundHoldsOnEveryDeviceWhereProductAndAddendNearlyCanc
 TEST(W52Backends, W52_UnlikeModesDoNotMerge) {
   expect_refused(
       [](const Device& device) -> Bytes {
-        const Vector<float> x{std::span<const float>(telling_values(kCount))};
+        Vector<float> x{std::span<const float>(telling_values(kCount))};
         Vector<float> y(kCount), z(kCount);
         device.launch(times("multiply"), over(kCount), x, y, kCount);
         device.launch(plus("add").contraction(Contraction::device), over(kCount), y, z, kCount);

@@ -128,7 +128,7 @@ TEST(W62BackgroundSetting, R12_TheEnvironmentTurnsItOn) {
   });
   fake.control->hold_builds("fused");
   const Floats twice = scaled("twice", 2.0f), negate = scaled("negate", -1.0f);
-  const Vector<float> x(100), y(100), z(100);
+  Vector<float> x(100), y(100), z(100);
   fake.device().launch(twice, over(100), x, y, 100);
   fake.device().launch(negate, over(100), x, z, 100);
   fake.window().flush();

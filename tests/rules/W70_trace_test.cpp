@@ -81,7 +81,7 @@ TEST_F(W70Trace, W70_DeviceTimesStandInTheDevicesOwnProcessByStream) {
   {
     const Device device = run.device();
     const Stream stream(device);
-    const Vector<float> x{std::vector<float>(kCount, 3.0f)}, y(kCount);
+    Vector<float> x{std::vector<float>(kCount, 3.0f)}, y(kCount);
     device.launch(twice, over(kCount), x, y, kCount);
     run.window().flush();
     stream.launch(negate, over(kCount), x, y, kCount);
@@ -107,7 +107,7 @@ TEST_F(W70Trace, W70_DeviceTimesStandInTheDevicesOwnProcessByStream) {
 TEST_F(W70Trace, W70_EveryEventHasWhatAViewerNeeds) {
   FakeRuntime& run = traced();
   {
-    const Vector<float> x(kCount), y(kCount);
+    Vector<float> x(kCount), y(kCount);
     run.device().launch(twice, over(kCount), x, y, kCount);
     run.device().synchronize();
   }
@@ -127,7 +127,7 @@ TEST_F(W70Trace, W70_EveryEventHasWhatAViewerNeeds) {
 TEST_F(W70Trace, W70_RefusalsCarryTheReason) {
   FakeRuntime& run = traced();
   {
-    const Vector<float> x(kCount), y(kCount);
+    Vector<float> x(kCount), y(kCount);
     const window::Pause pause;
     run.device().launch(twice, over(kCount), x, y, kCount);
   }

@@ -64,7 +64,7 @@ TEST_F(W71Repeat, W71_AHandleIsNoCopy) {
 TEST_F(W71Repeat, W71_AnAddressUsedAgainIsNotTheSameKernelOrVector) {
   for (int i = 1; i <= 50; ++i) {
     const Floats fresh = scaled("fresh", static_cast<float>(i));
-    const Vector<float> to(kCount);
+    Vector<float> to(kCount);
     device.launch(fresh, over(kCount), x, to, kCount);
     device.launch(negate, over(kCount), x, z, kCount);
     ASSERT_EQ(to[kCount - 1], 3.0f * static_cast<float>(i));

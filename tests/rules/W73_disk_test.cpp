@@ -46,8 +46,8 @@ class W73Disk : public ::testing::Test {
     fake.window().set_epilogue_enabled(false);
     fake.window().set_enabled(fused);
     if (prepare) prepare(*fake.control);
-    const Vector<float> x(std::vector<float>(kCount, 1.1f));
-    const Vector<float> y(kCount), z(kCount);
+    Vector<float> x(std::vector<float>(kCount, 1.1f));
+    Vector<float> y(kCount), z(kCount);
     fake.device().launch(scaled("third", 1.0f / 3), over(kCount), x, y, kCount);
     fake.device().launch(scaled("tenth", 0.1f), over(kCount), x, z, kCount);
     Run result{0, 0, {}, values(y)};
@@ -55,7 +55,7 @@ class W73Disk : public ::testing::Test {
     result.result.insert(result.result.end(), more.begin(), more.end());
     result.built = fake.control->count(Driver::build);
     result.loaded = fake.control->count(Driver::load);
-    result.counts = fake.runtime.disk_cache().here;
+    result.counts = fake.runtime.disk_cache().this_runtime;
     return result;
   }
   std::vector<fs::path> entries() const {
@@ -193,8 +193,8 @@ TEST_F(W73Disk, W73_TheFolderIsFoundByTheEnvironment) {
             "/nowhere/.cache/salvo");
   EXPECT_EQ(report({{"HOME", "/nowhere"}, {"SALVO_CACHE_DIR", "/own"}}).folder, "/own");
   EXPECT_EQ(report({{"SALVO_CACHE_DIR", "own"}}).folder, fs::absolute("own").string());
-  EXPECT_EQ(report({{"HOME", "/nowhere"}}).most_bytes, std::uint64_t{512} << 20U);
-  EXPECT_EQ(report({{"HOME", "/nowhere"}, {"SALVO_CACHE_SIZE", "3"}}).most_bytes, 3U << 20U);
+  EXPECT_EQ(report({{"HOME", "/nowhere"}}).limit_bytes, std::uint64_t{512} << 20U);
+  EXPECT_EQ(report({{"HOME", "/nowhere"}, {"SALVO_CACHE_SIZE", "3"}}).limit_bytes, 3U << 20U);
   EXPECT_THROW(report({{"SALVO_CACHE_SIZE", "0"}}), Error);
   EXPECT_THROW(report({{"SALVO_CACHE_SIZE", "plenty"}}), Error);
 }

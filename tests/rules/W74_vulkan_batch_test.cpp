@@ -249,7 +249,7 @@ struct Windowed {
     RuntimeOptions options;
     options.built_in_backends = false;
     options.environment = [](const char*) { return nullptr; };
-    options.backends.push_back(
+    options.own.list.push_back(
         backends::vulkan::make_backend(Settings{.validation = test::vulkan_validation()}));
     runtime.emplace(std::move(options));
     runtime->window().set_cpu_devices(true);

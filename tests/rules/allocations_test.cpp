@@ -118,7 +118,7 @@ class P3Allocations : public ::testing::Test {
           RuntimeOptions options;
           options.built_in_backends = false;
           options.environment = [](const char*) { return nullptr; };
-          options.backends.push_back(std::make_unique<SilentBackend>());
+          options.own.list.push_back(std::make_unique<SilentBackend>());
           return options;
         }()) {
     runtime.window().set_planner(Planner::always);
@@ -170,7 +170,7 @@ TEST_F(P3Allocations, P3_AGroupOfOneKernelWithManyMembers) {
   std::vector<Vector<float>> outputs;
   for (int i = 0; i < kMembers; ++i) outputs.emplace_back(std::size_t{kCount});
   expect_none([&] {
-    for (const Vector<float>& out : outputs) device.launch(twice, over(kCount), x, out, kCount);
+    for (Vector<float>& out : outputs) device.launch(twice, over(kCount), x, out, kCount);
   });
   EXPECT_EQ(issued(), 12U);
 }

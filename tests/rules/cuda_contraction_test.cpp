@@ -74,8 +74,8 @@ class OnCuda : public testing::TestWithParam<std::string> {
   }
 
   std::vector<float> contracted(Contraction mode) {
-    const Vector<float> a = vector(factors_);
-    const Vector<float> b = vector(summands_);
+    Vector<float> a = vector(factors_);
+    Vector<float> b = vector(summands_);
     Vector<float> to(kCount);
     device().launch(multiply_add("multiply_add").contraction(mode), over(kCount), a, b, to, kCount);
     return read(to);
@@ -91,8 +91,8 @@ class OnCuda : public testing::TestWithParam<std::string> {
     window::reset_stats();
     window::keep_decisions(0);
     window::keep_decisions(64);
-    const Vector<float> a = vector(factors_);
-    const Vector<float> b = vector(summands_);
+    Vector<float> a = vector(factors_);
+    Vector<float> b = vector(summands_);
     Vector<float> y(kCount);
     Vector<float> z(kCount);
     device().launch(multiply(producer).contraction(mode), over(kCount), a, y, kCount);
@@ -177,8 +177,8 @@ TEST_P(OnCuda, W56_FixedMergesWithoutAGrantAndKeepsTheBits) {
 TEST_P(OnCuda, W32_HorizontalGroupsInModeDeviceNeedTheGrantsToo) {
   const auto issued = [&] {
     window::reset_stats();
-    const Vector<float> a = vector(factors_);
-    const Vector<float> b = vector(summands_);
+    Vector<float> a = vector(factors_);
+    Vector<float> b = vector(summands_);
     Vector<float> y(kCount);
     Vector<float> z(kCount);
     device().launch(multiply("multiply").contraction(Contraction::device), grid(16).block(256), a,

@@ -33,7 +33,7 @@ class CudaDevices : public testing::TestWithParam<std::string> {
       if_(i < n, [&] { x[i] += 1.0f; });
     });
   }
-  static void expect_all(const VectorView<float>& vector, float value) {
+  static void expect_all(const VectorView<const float>& vector, float value) {
     const auto values = vector.read();
     ASSERT_EQ(values.size(), static_cast<std::size_t>(kCount));
     for (float one : values) ASSERT_EQ(one, value);
@@ -150,7 +150,7 @@ TEST_P(CudaDevices, W79_ASequenceIsReplayedWhereverItsViewsBegin) {
   for (const std::size_t first : {0, 0, 0, 1, 0, 1, 2, 3, 4, 0}) {
     for (int launch = 0; launch < 10; ++launch) {
       const auto& from = launch % 2 == 0 ? x : y;
-      const auto& to = launch % 2 == 0 ? y : x;
+      auto& to = launch % 2 == 0 ? y : x;
       devices_.front().launch(turn, over(kThreads), from.view(first, kElements),
                               to.view(first, kElements));
     }

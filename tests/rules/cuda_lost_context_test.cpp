@@ -93,14 +93,16 @@ TEST(CudaLostContext, AnAssertionInAKernelIsCalledThat) {
   if (devices.empty()) GTEST_SKIP() << "no device of CUDA/C";
   const Device& device = devices.front();
   Vector<int> x(64, 7);
-  run_source(
-      device,
-      "extern \"C\" __device__ void __assertfail(const char* message, const char* file,\n"
-      "    unsigned line, const char* function, size_t size);\n"
-      "extern \"C\" __global__ void checked(const int* x) {\n"
-      "  if (x[threadIdx.x] != 8) __assertfail(\"x is 8\", \"user.cu\", 4, \"checked\", 1);\n"
-      "}\n",
-      "CUDA C", "checked", grid(1).block(64), x);
+  const Source source{
+      .language = "CUDA C",
+      .code =
+          "extern \"C\" __device__ void __assertfail(const char* message, const char* file,\n"
+          "    unsigned line, const char* function, size_t size);\n"
+          "extern \"C\" __global__ void checked(const int* x) {\n"
+          "  if (x[threadIdx.x] != 8) __assertfail(\"x is 8\", \"user.cu\", 4, \"checked\", 1);\n"
+          "}\n",
+      .entry = "checked"};
+  run_source(device, source, grid(1).block(64), x);
   const Error error = failure([&] { device.synchronize(); });
   EXPECT_EQ(error.code(), Errc::device_lost) << error.what();
   EXPECT_THAT(error.what(), testing::HasSubstr("CUDA_ERROR_ASSERT"));

@@ -77,7 +77,7 @@ class OnRealDevice : public testing::TestWithParam<std::string> {
 TEST_P(OnRealDevice, W67_TwoKernelsAreOneLaunch) {
   const auto twice = scaled("twice", 2.0f);
   const auto thrice = scaled("thrice", 3.0f);
-  const Vector<float> x = vector(ramp(kCount));
+  Vector<float> x = vector(ramp(kCount));
   Vector<float> y(kCount);
   Vector<float> z(kCount);
   device_.launch(twice, grid(4).block(256), x, y, kCount);
@@ -116,7 +116,7 @@ TEST_P(OnRealDevice, W56_FusedResultsAreTheSameBits) {
       to[i] = sum;
     });
   }));
-  const Vector<float> x = vector(ramp(kCount));
+  Vector<float> x = vector(ramp(kCount));
   const auto results = [&](bool fused) {
     window().set_enabled(fused);
     window().reset_stats();
@@ -174,7 +174,7 @@ TEST_P(OnRealDevice, W31_GroupsEndBeforeTheParametersDoNotFit) {
   const auto twice = scaled("twice", 2.0f);
   // Two spans of 16 bytes and three integers a member: more than fit one launch.
   const int members = static_cast<int>(device_limit / 24);
-  const Vector<float> x = vector(ramp(64));
+  Vector<float> x = vector(ramp(64));
   std::vector<Vector<float>> outputs;
   for (int k = 0; k < members; ++k) outputs.emplace_back(64U);
   for (auto& output : outputs) device_.launch(twice, grid(1).block(64), x, output, 64);
@@ -239,7 +239,7 @@ TEST_P(OnRealDevice, W08_DependentLaunchesKeepTheirOrder) {
 TEST_P(OnRealDevice, W71_RepeatedWindowsFindTheirKernel) {
   const auto twice = scaled("twice", 2.0f);
   const auto thrice = scaled("thrice", 3.0f);
-  const Vector<float> x = vector(ramp(kCount));
+  Vector<float> x = vector(ramp(kCount));
   Vector<float> y(kCount);
   Vector<float> z(kCount);
   for (int round = 0; round < 5; ++round) {
@@ -254,7 +254,7 @@ TEST_P(OnRealDevice, W71_RepeatedWindowsFindTheirKernel) {
 
 TEST_P(OnRealDevice, W59_ErrorsNameTheKernelAndTheLaunch) {
   const auto twice = scaled("twice", 2.0f);
-  const Vector<float> x = vector(ramp(kCount));
+  Vector<float> x = vector(ramp(kCount));
   Vector<float> y(kCount);
   try {
     device_.launch(twice, grid(1).block(1 << 20), x, y, kCount);

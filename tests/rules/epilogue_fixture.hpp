@@ -17,7 +17,7 @@ namespace salvo::tests {
 using Bytes = std::vector<std::vector<std::byte>>;
 
 template <class T>
-std::vector<std::byte> bytes_of(const VectorView<T>& vector) {
+std::vector<std::byte> bytes_of(const VectorView<const T>& vector) {
   const auto read = std::as_bytes(vector.read());
   return {read.begin(), read.end()};
 }

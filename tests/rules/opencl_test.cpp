@@ -127,13 +127,17 @@ TEST_F(OnOpencl, R9_SourceRunsAfterWhatWasHeld) {
   const auto slow = slow_increment();
   Vector<int> x(kCount), y(kCount);
   device().launch(slow, over(kCount), x, 3, kCount);
-  run_source(device(), kScale, "OpenCL C", "scale", over(kCount), x, y, 7, kCount);
+  run_source(device(), Source{.language = "OpenCL C", .code = kScale, .entry = "scale"},
+             over(kCount), x, y, 7, kCount);
   EXPECT_THAT(contents(y), testing::Each(21));
 }
 
 TEST_F(OnOpencl, R9_AFailedCompilationHoldsTheLog) {
   try {
-    run_source(device(), "__kernel void f() { undeclared(); }", "OpenCL C", "f", over(1));
+    run_source(
+        device(),
+        Source{.language = "OpenCL C", .code = "__kernel void f() { undeclared(); }", .entry = "f"},
+        over(1));
     FAIL() << "compiled";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::compile_failed);
@@ -142,7 +146,7 @@ TEST_F(OnOpencl, R9_AFailedCompilationHoldsTheLog) {
     EXPECT_THAT(error.log(), testing::HasSubstr("undeclared"));
   }
   try {
-    run_source(device(), "", "PTX", "f", over(1));
+    run_source(device(), Source{.language = "PTX", .code = "", .entry = "f"}, over(1));
     FAIL() << "compiled";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::unsupported);
@@ -152,8 +156,12 @@ TEST_F(OnOpencl, R9_AFailedCompilationHoldsTheLog) {
 TEST_F(OnOpencl, W51_UsersOptionsMayNotRelaxFloatingPoint) {
   Vector<int> x(kCount, 2), y(kCount, 0);
   const auto run = [&](std::vector<std::string> options) {
-    run_source(device(), Source{"OpenCL C", kScale, "scale", std::move(options)}, over(kCount), x,
-               y, 7, kCount);
+    run_source(device(),
+               Source{.language = "OpenCL C",
+                      .code = kScale,
+                      .entry = "scale",
+                      .options = std::move(options)},
+               over(kCount), x, y, 7, kCount);
   };
   for (const std::vector<std::string>& relaxing :
        {std::vector<std::string>{"-cl-fast-relaxed-math"},
@@ -177,7 +185,7 @@ TEST_F(OnOpencl, W51_UsersOptionsMayNotRelaxFloatingPoint) {
 }
 
 TEST_F(OnOpencl, R10_RawKernelsNameWhatIsMissingOrTooMuch) {
-  RawKernel raw(device(), Source{"OpenCL C", kScale, "scale"});
+  RawKernel raw(device(), Source{.language = "OpenCL C", .code = kScale, .entry = "scale"});
   Vector<int> x(kCount, 3), y(kCount);
   raw.set(0, x);
   raw.set(1, y);

@@ -380,7 +380,7 @@ Merged run_wide_pair(bool large) {
   RuntimeOptions options;
   options.built_in_backends = false;
   options.environment = [](const char*) { return nullptr; };
-  options.backends.push_back(backends::vulkan::make_backend(
+  options.own.list.push_back(backends::vulkan::make_backend(
       Settings{.validation = test::vulkan_validation(), .large_push_constants = large}));
   Runtime runtime(std::move(options));
   if (runtime.devices().empty()) return {0, 0, 0};

@@ -39,7 +39,7 @@ inline Kernel<Span<float>, Int> incremented(const std::string& name = "increment
   });
 }
 
-inline std::vector<float> values(const VectorView<float>& vector) {
+inline std::vector<float> values(const VectorView<const float>& vector) {
   const auto read = vector.read();
   return {read.begin(), read.end()};
 }
@@ -71,7 +71,7 @@ struct FakeRuntime {
           made.environment = std::move(environment);
           made.cache_folder = std::move(cache_folder);
           for (auto& backend : options) {
-            made.backends.push_back(make_fake_backend(control, std::move(backend)));
+            made.own.list.push_back(make_fake_backend(control, std::move(backend)));
           }
           return made;
         }()) {

@@ -71,8 +71,8 @@ TEST_F(DiskCacheFolder, GivesBackWhatWasStored) {
   const DiskCacheReport report = second.report();
   EXPECT_EQ(report.entries, 1U);
   EXPECT_EQ(report.bytes, fs::file_size(file_of(1)));
-  EXPECT_EQ(report.here, (DiskCacheCounts{.hits = 1}));
-  EXPECT_EQ(report.ever, (DiskCacheCounts{.hits = 2, .misses = 1, .stored = 1}));
+  EXPECT_EQ(report.this_runtime, (DiskCacheCounts{.hits = 1}));
+  EXPECT_EQ(report.lifetime, (DiskCacheCounts{.hits = 2, .misses = 1, .stored = 1}));
 }
 
 TEST_F(DiskCacheFolder, IsMadeForTheUserAloneWhenSomethingIsStored) {
@@ -189,7 +189,7 @@ TEST_F(DiskCacheFolder, ClearRemovesItsOwnFilesAlone) {
   EXPECT_EQ(files(), 2U);
   EXPECT_TRUE(fs::exists(folder.path() / "notes.txt"));
   EXPECT_TRUE(fs::exists(folder.path() / "notes.salvo"));
-  EXPECT_EQ(cache.report().ever, DiskCacheCounts{});
+  EXPECT_EQ(cache.report().lifetime, DiskCacheCounts{});
   cache.store(key_of(1), binary_of(1));
   EXPECT_EQ(cache.find(key_of(1)).binary, binary_of(1));
 }
@@ -207,11 +207,11 @@ TEST_F(DiskCacheFolder, WhatCrashedWritersLeftIsRemovedInTime) {
 
 TEST_F(DiskCacheFolder, DamagedCountsStartAnew) {
   cache.find(key_of(1));
-  ASSERT_EQ(cache.report().ever.misses, 1U);
+  ASSERT_EQ(cache.report().lifetime.misses, 1U);
   write(folder.path() / "counts.salvo", "nonsense");
-  EXPECT_EQ(cache.report().ever, DiskCacheCounts{});
+  EXPECT_EQ(cache.report().lifetime, DiskCacheCounts{});
   cache.find(key_of(1));
-  EXPECT_EQ(cache.report().ever.misses, 1U);
+  EXPECT_EQ(cache.report().lifetime.misses, 1U);
 }
 
 TEST_F(DiskCacheFolder, AFolderThatCannotBeMadeIsNoFailure) {
@@ -334,8 +334,8 @@ TEST_F(DiskCacheFolder, ProcessesThatAreKilledAtRandomNeverLeaveABadEntry) {
   }
   EXPECT_EQ(killed, kVictims);
   EXPECT_EQ(hammer(folder.path(), 1, 100), 0);
-  EXPECT_GT(cache.report().ever.hits, 0U);
-  EXPECT_GT(cache.report().ever.evicted, 0U);
+  EXPECT_GT(cache.report().lifetime.hits, 0U);
+  EXPECT_GT(cache.report().lifetime.evicted, 0U);
 }
 
 TEST_F(DiskCacheFolder, ThreadsShareIt) {

@@ -91,7 +91,7 @@ TEST_F(NativeTest, W4_ALaunchIsDoneOnTheVectorsMemoryWhenTheCallReturns) {
   RuntimeOptions options;
   options.built_in_backends = false;
   options.environment = [](const char*) { return nullptr; };
-  options.backends.push_back(make_backend({}));
+  options.own.list.push_back(make_backend({}));
   Runtime runtime(std::move(options));
   const Device device = runtime.best();
   EXPECT_FALSE(runtime.window().defers(device.backend()));
@@ -290,16 +290,16 @@ TEST_F(NativeTest, CodeForOtherFeaturesIsNotTakenFromTheDiskCache) {
     options.cache_folder = folder.path().string();
     Settings settings;
     settings.features = features;
-    options.backends.push_back(make_backend(settings));
+    options.own.list.push_back(make_backend(settings));
     Runtime runtime(std::move(options));
     const auto increment = kernel("increment", [](Span<float> x, Int n) {
       auto i = global_thread_id();
       if_(i < n, [&] { x[i] += 1.0f; });
     });
-    const Vector<float> x(100);
+    Vector<float> x(100);
     runtime.best().launch(increment, over(100), x, 100);
     EXPECT_EQ(x[99], 1.0f);
-    const DiskCacheCounts counts = runtime.disk_cache().here;
+    const DiskCacheCounts counts = runtime.disk_cache().this_runtime;
     return std::pair(counts.hits, counts.misses);
   };
   using Counts = std::pair<std::uint64_t, std::uint64_t>;

@@ -57,7 +57,7 @@ class NativeThreads : public testing::Test {
     options.built_in_backends = false;
     options.environment = [](const char*) { return nullptr; };
     options.cache_folder = folder_.path().string();
-    options.backends.push_back(make_backend({}));
+    options.own.list.push_back(make_backend({}));
     return std::make_unique<Runtime>(std::move(options));
   }
 
@@ -76,7 +76,7 @@ TEST_F(NativeThreads, OneKernelIsFirstUsedByAllAtOnce) {
       results[static_cast<std::size_t>(t)] = numbers_in(x);
     });
     for (const auto& x : results) EXPECT_EQ(x, std::vector<int>(1000, 1));
-    const DiskCacheCounts counts = own->disk_cache().here;
+    const DiskCacheCounts counts = own->disk_cache().this_runtime;
     EXPECT_EQ(counts.hits, cached ? 1U : 0U);
     EXPECT_EQ(counts.misses, cached ? 0U : 1U);
   }
@@ -99,7 +99,7 @@ TEST_F(NativeThreads, EachCompilesAndLoadsKernelsOfItsOwn) {
       const int sum = kKernels + t * kKernels * kKernels + kKernels * (kKernels - 1) / 2;
       EXPECT_EQ(results[static_cast<std::size_t>(t)], std::vector<int>(1000, sum));
     }
-    const DiskCacheCounts counts = own->disk_cache().here;
+    const DiskCacheCounts counts = own->disk_cache().this_runtime;
     EXPECT_EQ(counts.hits, cached ? std::uint64_t{kThreads * kKernels} : 0U);
   }
 }

@@ -16,12 +16,12 @@ namespace salvo::tool {
 namespace {
 
 nlohmann::json json_of(const DiskCacheReport& cache) {
-  return {{"enabled", cache.enabled},       {"folder", cache.folder},
-          {"entries", cache.entries},       {"bytes", cache.bytes},
-          {"most_bytes", cache.most_bytes}, {"hits", cache.ever.hits},
-          {"misses", cache.ever.misses},    {"rejected", cache.ever.rejected},
-          {"stored", cache.ever.stored},    {"unwritable", cache.ever.unwritable},
-          {"evicted", cache.ever.evicted}};
+  return {{"enabled", cache.enabled},         {"folder", cache.folder},
+          {"entries", cache.entries},         {"bytes", cache.bytes},
+          {"limit_bytes", cache.limit_bytes}, {"hits", cache.lifetime.hits},
+          {"misses", cache.lifetime.misses},  {"rejected", cache.lifetime.rejected},
+          {"stored", cache.lifetime.stored},  {"unwritable", cache.lifetime.unwritable},
+          {"evicted", cache.lifetime.evicted}};
 }
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -32,13 +32,13 @@ void print(const DiskCacheReport& cache) {
   Table table({{"disk cache"}, {cache.enabled ? "on" : "off"}});
   table.add_row({"folder", cache.folder});
   table.add_row({"entries", fmt::to_string(cache.entries)});
-  table.add_row({"size", mebibytes(cache.bytes) + " of " + mebibytes(cache.most_bytes)});
-  table.add_row({"hits", fmt::to_string(cache.ever.hits)});
-  table.add_row({"misses", fmt::to_string(cache.ever.misses)});
-  table.add_row({"rejected", fmt::to_string(cache.ever.rejected)});
-  table.add_row({"stored", fmt::to_string(cache.ever.stored)});
-  table.add_row({"unwritable", fmt::to_string(cache.ever.unwritable)});
-  table.add_row({"evicted", fmt::to_string(cache.ever.evicted)});
+  table.add_row({"size", mebibytes(cache.bytes) + " of " + mebibytes(cache.limit_bytes)});
+  table.add_row({"hits", fmt::to_string(cache.lifetime.hits)});
+  table.add_row({"misses", fmt::to_string(cache.lifetime.misses)});
+  table.add_row({"rejected", fmt::to_string(cache.lifetime.rejected)});
+  table.add_row({"stored", fmt::to_string(cache.lifetime.stored)});
+  table.add_row({"unwritable", fmt::to_string(cache.lifetime.unwritable)});
+  table.add_row({"evicted", fmt::to_string(cache.lifetime.evicted)});
   fmt::print("{}", table.text());
 }
 

@@ -76,7 +76,7 @@ class Adam : public DemoProgram {
     ++step_;
     const float correction1 = correction(kBeta1, step_);
     const float correction2 = correction(kBeta2, step_);
-    for (const State& state : states_) {
+    for (State& state : states_) {
       const std::int64_t count = state.tensor.elements();
       device.launch(adam_, over(count), state.parameter, state.gradient, state.mean, state.variance,
                     kRate, kBeta1, kBeta2, kEpsilon, correction1, correction2, count);

@@ -82,14 +82,14 @@ class Pyramid : public PyramidProgram {
     };
     for (std::size_t l = 1; l < levels_.size(); ++l) {
       const Level& fine = levels_[l - 1];
-      const Level& coarse = levels_[l];
+      Level& coarse = levels_[l];
       all_channels([&](std::size_t c) {
         device.launch(reduce_, over(coarse.count()), fine.gaussian[c], coarse.gaussian[c],
                       fine.width, fine.height, coarse.width, coarse.count());
       });
     }
     for (std::size_t l = 1; l < levels_.size(); ++l) {
-      const Level& fine = levels_[l - 1];
+      Level& fine = levels_[l - 1];
       const Level& coarse = levels_[l];
       all_channels([&](std::size_t c) {
         device.launch(laplacian_, over(fine.count()), fine.gaussian[c], coarse.gaussian[c],
@@ -97,7 +97,7 @@ class Pyramid : public PyramidProgram {
       });
     }
     for (std::size_t l = levels_.size() - 1; l > 0; --l) {
-      const Level& fine = levels_[l - 1];
+      Level& fine = levels_[l - 1];
       const Level& coarse = levels_[l];
       const Channels& below = l + 1 == levels_.size() ? coarse.gaussian : coarse.rebuilt;
       all_channels([&](std::size_t c) {

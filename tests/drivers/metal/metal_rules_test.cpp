@@ -60,7 +60,7 @@ TEST_F(MetalSlots, W36_AGroupOverTheSlotsIsSplitIntoSeveralFusedGroups) {
   std::vector<Floats> kernels;
   for (int k = 0; k < 10; ++k)
     kernels.push_back(times("slots" + std::to_string(k), 1.5f + static_cast<float>(k)));
-  const Vector<float> x{std::span<const float>(telling_values(kCount))};
+  Vector<float> x{std::span<const float>(telling_values(kCount))};
   std::vector<Vector<float>> fused, apart;
   for (auto* results : {&apart, &fused}) {
     window().set_enabled(results == &fused);
@@ -130,7 +130,7 @@ TEST_F(MetalSlots, W48_AChainEndsWhereTheSlotsDo) {
 
 Program across_the_seam(Contraction mode) {
   return [mode](const Device& on) -> Bytes {
-    const Vector<float> x{std::span<const float>(telling_values(kCount))};
+    Vector<float> x{std::span<const float>(telling_values(kCount))};
     Vector<float> y(static_cast<std::size_t>(kCount)), z(static_cast<std::size_t>(kCount));
     on.launch(times("multiply").contraction(mode), over(kCount), x, y, kCount);
     on.launch(plus("add").contraction(mode), over(kCount), y, z, kCount);
@@ -161,7 +161,7 @@ TEST_F(MetalWithoutOptions, W55_AWarningIsLoggedAndEpiloguesStayOffButTheWindowI
   EXPECT_EQ(ran.stats.epilogue_merges, 0U);
   EXPECT_EQ(name(ran.epilogue_reason()), name(Reason::inexact_compiler));
   window().reset_stats();
-  const Vector<float> x(static_cast<std::size_t>(kCount), 1.0f);
+  Vector<float> x(static_cast<std::size_t>(kCount), 1.0f);
   Vector<float> y(static_cast<std::size_t>(kCount)), z(static_cast<std::size_t>(kCount));
   device().launch(times("left"), over(kCount), x, y, kCount);
   device().launch(plus("right"), over(kCount), x, z, kCount);
