@@ -180,8 +180,8 @@ int fill_while_exiting() {
   std::thread([] {
     for (;;) {
       try {
-        const salvo::Vector<float> filled(std::size_t{kCount});
-        const salvo::Vector<salvo::half> halves(std::size_t{kCount});
+        salvo::Vector<float> filled(std::size_t{kCount});
+        salvo::Vector<salvo::half> halves(std::size_t{kCount});
         salvo::fill(device, filled, 2.0f);
         salvo::fill(device, halves, salvo::half{});
         started = started || filled[0] == 2.0f;
