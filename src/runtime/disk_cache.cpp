@@ -80,7 +80,7 @@ DiskCache::Found DiskCache::find(const CacheKey& key) noexcept {
   Found found;
   try {
     const fs::path path = path_of(key);
-    const ReadFile file = read_file(path, most_bytes_);
+    const ReadFile file = read_file(path, limit_bytes_);
     if (file.state == ReadFile::State::absent) {
       count(&DiskCacheCounts::misses);
       return found;
