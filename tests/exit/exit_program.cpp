@@ -102,11 +102,11 @@ int build_at_exit() {
   const salvo::Device device = lasting_runtime().devices().at(0);
   static salvo::Vector<float> vector(std::size_t{kCount});
   device.launch(twice_kernel(), salvo::over(kCount), vector, kCount);
-  static_cast<void>(vector[0]);
+  static_cast<void>(vector.read());
   std::atexit([] { std::puts("the compiler is gone"); });
   device.launch(salvo::kernel("once", [](salvo::Span<float> x) { x[0] = 1.0f; }),
                 salvo::grid(1).block(1), vector);
-  static_cast<void>(vector[0]);
+  static_cast<void>(vector.read());
   device.launch(salvo::kernel("held", [](salvo::Span<float> x) { x[0] = 2.0f; }),
                 salvo::grid(1).block(1), vector);
   return 0;
