@@ -18,7 +18,7 @@
 #include "backends/level_zero/level_zero_device.hpp"
 #include "backends/level_zero/level_zero_extensions.hpp"
 #include "backends/opencl/opencl_backend.hpp"
-#include "backends/opencl/opencl_objects.hpp"
+#include "backends/opencl/opencl_executable.hpp"
 #include "backends/vulkan/vulkan_device.hpp"
 #include "cuda_driver.hpp"
 #include "runtime/device_state.hpp"

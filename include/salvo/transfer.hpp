@@ -86,10 +86,11 @@ template <class T>
 void fill_elements(const Device& device, const CallArgument& to, const T& value,
                    const std::source_location& where) {
   using Plain = computed_t<T>;
-  static const auto filled = kernel("fill", [](Span<T> x, Value<Plain> one, Int n) {
+  // Never destroyed: other threads may fill while the program exits.
+  static const auto& filled = *new auto(kernel("fill", [](Span<T> x, Value<Plain> one, Int n) {
     auto i = global_thread_id();
     if_(i < n, [&] { x[i] = one; });
-  });
+  }));
   const Dims dims = over(static_cast<std::int64_t>(to.length), where);
   const KernelRecord& record = *filled.record();
   std::vector<CallArgument> packed(1 + slots_of<Value<Plain>>() + 1);

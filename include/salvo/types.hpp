@@ -207,9 +207,10 @@ template <class T>
 const ElementInfo& element_info() {
   static_assert(is_element<T>, "salvo: element types are scalars and registered records");
   static_assert(std::is_trivially_copyable_v<T>, "salvo: elements must be trivially copyable");
-  static const ElementInfo info = [] {
-    ElementInfo made{std::string(type_name<T>()), sizeof(T), alignof(T), {}};
-    append_leaves<T>(made.leaves, "", 0);
+  // Never destroyed: other threads may launch while the program exits.
+  static const ElementInfo& info = *[] {
+    auto* made = new ElementInfo{std::string(type_name<T>()), sizeof(T), alignof(T), {}};
+    append_leaves<T>(made->leaves, "", 0);
     return made;
   }();
   return info;

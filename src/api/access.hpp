@@ -10,19 +10,28 @@
 
 namespace salvo::api {
 
-/// A runtime's held work is always the launch window; only the runtime layer may not know it.
+/// A runtime's held work is always the launch window; only the runtime layer may not know it. Null
+/// if the runtime was destroyed.
+inline window::LaunchWindow* held_by(const runtime::DeviceState& device) noexcept {
+  return static_cast<window::LaunchWindow*>(device.held_work());
+}
+inline window::LaunchWindow* held_by(const runtime::Core& core) noexcept {
+  return static_cast<window::LaunchWindow*>(core.held_work());
+}
+
 /// Throws if the runtime was destroyed and only a copy of its window is left.
 inline window::LaunchWindow& window_of(const runtime::Core& core) {
   if (core.is_inherited()) runtime::refuse_inherited();
-  if (!core.held_work()) throw Error(Errc::no_device, "the runtime of this window is gone");
-  return static_cast<window::LaunchWindow&>(*core.held_work());
+  window::LaunchWindow* launches = held_by(core);
+  if (!launches) throw Error(Errc::no_device, "the runtime of this window is gone");
+  return *launches;
 }
 
 inline window::LaunchWindow& window_of(const runtime::DeviceState& device) {
   if (device.is_inherited()) runtime::refuse_inherited();
-  if (!device.held_work())
-    throw Error(Errc::no_device, "the runtime of " + device.id() + " is gone");
-  return static_cast<window::LaunchWindow&>(*device.held_work());
+  window::LaunchWindow* launches = held_by(device);
+  if (!launches) throw Error(Errc::no_device, "the runtime of " + device.id() + " is gone");
+  return *launches;
 }
 
 /// W19: what an operation on a device does before anything else.

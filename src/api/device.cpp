@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "api/access.hpp"
 #include "salvo/error.hpp"
 #include "salvo/runtime.hpp"
 #include "window/launch_window.hpp"
@@ -77,7 +78,7 @@ void launch(const std::shared_ptr<runtime::DeviceState>& device,
             const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
             std::span<const CallArgument> arguments, runtime::StreamState* stream) {
   if (device->is_inherited()) runtime::refuse_inherited();
-  auto* held = static_cast<window::LaunchWindow*>(device->held_work());
+  window::LaunchWindow* held = api::held_by(*device);
   if (!held) {
     Error::Details details;
     details.code = Errc::no_device;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "passes/access.hpp"
 
+#include <algorithm>
+
 namespace salvo::passes {
 namespace {
 
@@ -76,6 +78,11 @@ Summary summarize(const ir::Kernel& kernel) {
   for (const ir::Block& block : kernel.blocks) {
     for (ir::ValueId id : block.nodes) add_node(summary, kernel, kernel.node(id));
   }
+  // Leaves may stand in no block.
+  summary.uses_lanes =
+      summary.has_warp_operation || std::ranges::any_of(kernel.nodes, [](const ir::Node& node) {
+        return node.op == Op::LaneId || node.op == Op::WarpSize;
+      });
   for (std::size_t p = 0; p < kernel.parameters.size() && summary.has_native_code; ++p) {
     if (!kernel.parameters[p].is_span) continue;
     summary.parameters[p].reads = summary.parameters[p].writes = true;

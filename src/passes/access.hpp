@@ -22,6 +22,7 @@ struct Summary {
   std::vector<ParameterAccess> parameters;  // by position in Kernel::parameters; scalars: none
   bool has_barrier = false;
   bool has_warp_operation = false;  // or a matrix statement, which is one
+  bool uses_lanes = false;          // the same, or the lane's number or the warp's size
   bool has_cooperative_matrix = false;
   bool has_atomic = false;
   bool has_fence = false;

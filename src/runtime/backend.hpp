@@ -177,8 +177,8 @@ class DeviceDriver {
   /// that find their bytes in place copy nothing.
   virtual bool works_on_host_memory() const noexcept { return false; }
 
-  // Code. `translate` is pure; `build` compiles, or loads `cached` (an earlier `binary()` of the
-  // same Program on the same driver) and throws compile_failed if that is not usable.
+  // Code. `translate` is pure; what the device lacks it refuses by codegen/features.hpp. `build`
+  // compiles, or loads `cached` (a `binary()` of the Program); compile_failed if it is not usable.
   virtual Program translate(const ir::Kernel& kernel, const TranslateOptions& options) const = 0;
   virtual std::unique_ptr<Executable> build(const ir::Kernel& kernel, const Program& program,
                                             std::span<const std::byte> cached) = 0;
@@ -275,7 +275,7 @@ struct Unavailable {
 class Backend {
  public:
   virtual ~Backend() = default;
-  /// The name of W2: "OpenCL", "Vulkan" ...
+  /// "OpenCL": one of backend_names.hpp, where holding and contraction are said of each by name.
   virtual std::string_view name() const noexcept = 0;
   /// Whether launches are compiled for a device, and so may be held (W1, W4).
   virtual bool is_jit() const noexcept = 0;

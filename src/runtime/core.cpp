@@ -17,10 +17,6 @@
 namespace salvo::runtime {
 namespace {
 
-auto rank(std::string_view backend) {
-  return std::ranges::find(kBackendNames, backend) - kBackendNames.begin();
-}
-
 /// Opens one backend; nothing it throws stops the others.
 std::vector<std::unique_ptr<DeviceDriver>> open(Backend& backend, BackendInfo& info) {
   std::vector<std::unique_ptr<DeviceDriver>> drivers;
@@ -41,9 +37,11 @@ std::vector<std::unique_ptr<DeviceDriver>> open(Backend& backend, BackendInfo& i
 }  // namespace
 
 void check_backend_name(std::string_view name) {
-  if (std::ranges::find(kBackendNames, name) == kBackendNames.end()) {
-    throw Error(Errc::invalid_argument, fmt::format("there is no backend '{}'; the backends are {}",
-                                                    name, fmt::join(kBackendNames, ", ")));
+  if (backend_index(name) == kBackends.size()) {
+    throw Error(
+        Errc::invalid_argument,
+        fmt::format("there is no backend '{}'; the backends are {}", name,
+                    fmt::join(kBackends | std::views::transform(&KnownBackend::name), ", ")));
   }
 }
 
@@ -56,7 +54,8 @@ Core::Core(Environment environment, std::vector<std::unique_ptr<Backend>> backen
                                               environment_.cache_bytes);
   }
   if (!environment_.trace.empty()) trace_ = std::make_shared<Trace>(environment_.trace);
-  std::ranges::stable_sort(backends, {}, [](const auto& one) { return rank(one->name()); });
+  std::ranges::stable_sort(backends, {},
+                           [](const auto& one) { return backend_index(one->name()); });
   for (auto& owned : backends) {
     const std::shared_ptr<Backend> backend = std::move(owned);
     BackendInfo info{std::string(backend->name()), false, ""};

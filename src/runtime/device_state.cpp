@@ -34,8 +34,7 @@ DeviceState::DeviceState(std::shared_ptr<Backend> backend, std::unique_ptr<Devic
       properties_(driver_->properties()),
       id_(std::move(id)),
       backend_name_(backend_->name()),
-      backend_index_(static_cast<std::size_t>(std::ranges::find(kBackendNames, backend_name_) -
-                                              kBackendNames.begin())),
+      backend_index_(runtime::backend_index(backend_name_)),
       ordinal_(ordinal),
       serial_(next_serial()),
       pool_(*driver_),

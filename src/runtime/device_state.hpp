@@ -52,7 +52,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
 
   const std::string& id() const noexcept { return id_; }  // "OpenCL:0"
   const std::string& backend_name() const noexcept { return backend_name_; }
-  /// Position of the backend in kBackendNames.
+  /// Position of the backend in kBackends.
   std::size_t backend_index() const noexcept { return backend_index_; }
   bool is_jit() const noexcept { return backend_->is_jit(); }
   /// Position among all devices of the runtime; indexes per-device tables.

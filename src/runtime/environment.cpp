@@ -131,9 +131,9 @@ Environment::Environment(const EnvironmentLookup& lookup) {
     if (flag(variable, false)) hidden_.push_back(variable.name);
   };
   disable("SALVO_DISABLE_GPU", "hides every backend but Native and Interpreter");
-  for (std::string_view backend : kBackendNames) {
-    if (backend == "Interpreter") continue;
-    disable("SALVO_DISABLE_" + disable_suffix(backend), fmt::format("hides {}", backend));
+  for (const KnownBackend& backend : kBackends) {
+    if (backend.name == "Interpreter") continue;
+    disable("SALVO_DISABLE_" + disable_suffix(backend.name), fmt::format("hides {}", backend.name));
   }
 }
 

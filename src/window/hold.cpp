@@ -8,8 +8,10 @@
 #include "window/scopes.hpp"
 
 namespace salvo::window {
+namespace {
 
-void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
+/// Fills a launch from a call; spans without a copy on the device yet have none.
+void capture(const LaunchCall& call, HeldLaunch& launch) {
   launch.reset();
   launch.kernel = &call.kernel;
   launch.prepared = &call.prepared;
@@ -39,7 +41,9 @@ void LaunchWindow::capture(const Call& call, HeldLaunch& launch) {
   }
 }
 
-Outcome LaunchWindow::try_to_hold(const Call& call) {
+}  // namespace
+
+Outcome LaunchWindow::try_to_hold(const LaunchCall& call) {
   Held& held = call.held;
   const std::lock_guard lock(held.lock);
   if (exiting_ || touches_escaped(call.arguments)) return Outcome::too_late;
@@ -77,7 +81,7 @@ void LaunchWindow::make_room(runtime::DeviceState& device) {
   throw_first(std::move(failures));
 }
 
-void LaunchWindow::hold(const Call& call) {
+void LaunchWindow::hold(const LaunchCall& call) {
   for (;;) {
     switch (try_to_hold(call)) {
       case Outcome::done:

@@ -3,14 +3,13 @@
 #include "window/kernel_record.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
 
 #include "fusion/horizontal.hpp"
 #include "passes/contract.hpp"
-#include "passes/cooperative.hpp"
 #include "passes/split_records.hpp"
+#include "runtime/backend_names.hpp"
 #include "runtime/names.hpp"
 #include "salvo/error.hpp"
 
@@ -44,37 +43,6 @@ std::vector<window::ParameterFacts> facts_of(const ir::Kernel& kernel,
   return all;
 }
 
-/// What `kernel` needs and the device lacks, in words.
-std::vector<std::string> missing(const KernelRecord& record, const runtime::DeviceState& state) {
-  const DeviceProperties& device = state.properties();
-  const passes::Summary& needs = record.summary;
-  std::vector<std::string> lacks;
-  const auto need = [&](bool needed, bool present, const char* what) {
-    if (needed && !present) lacks.emplace_back(what);
-  };
-  need(needs.needs_fp64, device.fp64, "f64");
-  need(needs.needs_fp16, device.fp16_storage, "f16");
-  need(needs.needs_int64, device.int64, "i64");
-  need(needs.needs_atomics_i64, device.atomics_i64, "64-bit atomics");
-  need(needs.needs_atomics_f32, device.atomics_f32, "f32 atomic add");
-  need(needs.needs_atomics_f64, device.atomics_f64, "f64 atomic add");
-  need(needs.has_warp_operation, device.warp_operations, "warp operations");
-  for (std::string& matrices :
-       passes::missing_matrices(record.kernel, device.cooperative_matrices)) {
-    lacks.push_back(std::move(matrices));
-  }
-  need(needs.has_dynamic_shared, device.dynamic_shared, "dynamic shared memory");
-  if (record.kernel.shared_bytes() > device.shared_bytes_per_block) {
-    lacks.push_back(fmt::format("{} bytes of shared memory (it has {})",
-                                record.kernel.shared_bytes(), device.shared_bytes_per_block));
-  }
-  for (const ir::UserCall& call : record.kernel.user_calls) {
-    if (call.code->runs_on(state.backend_name())) continue;
-    lacks.push_back(fmt::format("code for '{}'", call.code->name()));
-  }
-  return lacks;
-}
-
 [[noreturn]] void refuse(const KernelRecord& record, const runtime::DeviceState& device,
                          std::string message) {
   Error::Details details;
@@ -86,12 +54,10 @@ std::vector<std::string> missing(const KernelRecord& record, const runtime::Devi
   throw Error(std::move(details));
 }
 
-void check_limits(const KernelRecord& record, runtime::DeviceState& device,
+/// The limits of a launch; features are checked where the kernel is translated.
+void check_limits(const KernelRecord& record, const runtime::DeviceState& device,
                   const runtime::ParameterCost& cost) {
   const DeviceProperties& limits = device.properties();
-  if (const auto lacks = missing(record, device); !lacks.empty()) {
-    refuse(record, device, fmt::format("{} lacks {}", device.id(), fmt::join(lacks, ", ")));
-  }
   if (limits.parameter_bytes != 0 && cost.bytes > limits.parameter_bytes) {
     refuse(record, device,
            fmt::format("its parameters take {} bytes and {} has {}", cost.bytes, device.id(),
@@ -102,11 +68,6 @@ void check_limits(const KernelRecord& record, runtime::DeviceState& device,
            fmt::format("its parameters take {} argument slots and {} has {}", cost.slots,
                        device.id(), limits.argument_slots));
   }
-}
-
-/// W50: on these, mode `device` is the same as `off`.
-bool leaves_contraction_alone(const std::string& backend) {
-  return backend == "HIP" || backend == "Metal";
 }
 
 }  // namespace
@@ -222,8 +183,8 @@ window::Prepared& KernelRecord::on(runtime::DeviceState& device) {
   made->made_in = device.generation();
   made->kernel = &form_for(device.properties());
   made->digest = made->kernel == &kernel ? digest : ir::hash(*made->kernel);
-  made->device_contraction =
-      contraction == Contraction::device && !leaves_contraction_alone(device.backend_name());
+  made->device_contraction = contraction == Contraction::device &&
+                             runtime::kBackends[device.backend_index()].contracts_on_request;
   made->cost = device.driver().parameter_cost(*made->kernel);
   runtime::FirstLaunchCounts& counts = device.first_launch_counts();
   counts.capability_checks.fetch_add(1, std::memory_order_relaxed);

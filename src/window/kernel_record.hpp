@@ -86,9 +86,9 @@ struct KernelRecord : std::enable_shared_from_this<KernelRecord> {
   /// The same kernel in another mode, with a serial of its own.
   std::shared_ptr<KernelRecord> in_mode(Contraction mode) const;
 
-  /// What `device` knows of this kernel. The first call checks that the device can run it at all,
-  /// throwing Errc::unsupported and naming what is missing, and generates its source; later calls
-  /// are a list walk, until the launch cache is cleared (W72).
+  /// What `device` knows of this kernel. The first call checks the limits of a launch and has the
+  /// driver translate the kernel, which throws Errc::unsupported, naming what is missing, where the
+  /// device cannot run it; later calls are a list walk, until the launch cache is cleared (W72).
   window::Prepared& on(runtime::DeviceState& device);
   /// The kernel with fused multiply-adds: what a device with a fast fma runs in mode `fixed` (W50).
   const ir::Kernel& contracted() const;

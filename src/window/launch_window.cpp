@@ -1,4 +1,4 @@
-// The window of each device: what it owns, vectors that move, and launches that run at once.
+// Vectors that move while launches are held, what the window owns, and caches that are dropped.
 // SPDX-License-Identifier: MIT
 #include "window/launch_window.hpp"
 

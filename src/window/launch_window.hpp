@@ -24,37 +24,12 @@
 #include "window/explain.hpp"
 #include "window/failures.hpp"
 #include "window/grants.hpp"
-#include "window/held_launch.hpp"
 #include "window/issuer.hpp"
+#include "window/launch_call.hpp"
 #include "window/placer.hpp"
 #include "window/settings.hpp"
 
 namespace salvo::window {
-
-inline bool is_empty(const runtime::LaunchShape& shape) noexcept {
-  return shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0;
-}
-
-/// Whether a launch can be made of arguments as they are.
-inline bool is_ready(const detail::CallArgument& argument,
-                     const runtime::DeviceState& device) noexcept {
-  if (!argument.storage || argument.storage->current_on(device)) return true;
-  return argument.overwritten && argument.storage->copy_on(device);
-}
-bool are_ready(std::span<const detail::CallArgument> arguments,
-               const runtime::DeviceState& device) noexcept;
-
-/// Whether an argument's device address was handed out (W24).
-bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept;
-
-/// A launch of code that the user brought (R9, R10). Nothing is known of what it reads and writes.
-struct SourceLaunch {
-  const std::string& name;
-  runtime::Executable& executable;
-  const Dims& dims;
-  std::span<const detail::SourceArgument> arguments;
-  runtime::StreamState* stream = nullptr;
-};
 
 class LaunchWindow final : public runtime::HeldWork {
  public:
@@ -120,52 +95,21 @@ class LaunchWindow final : public runtime::HeldWork {
   void forget_repetitions();
 
  private:
-  /// A launch call that has passed its checks.
-  struct Call : Candidate {
-    Issuing& issuing;
-    const Dims& dims;
-    std::span<const detail::CallArgument> arguments;
-    runtime::StreamState* stream;  // null: none was named
-  };
-
   DeviceWindow& window_of(const runtime::DeviceState& device) {
     return *windows_[device.ordinal()];
   }
 
-  // Checks of a call (submit.cpp).
-  /// `usual_block` is asked for dims that leave the block open.
-  static runtime::LaunchShape shape_of(const runtime::DeviceState& device,
-                                       const std::string& kernel, std::uint64_t shared_bytes,
-                                       std::uint32_t usual_block, const Dims& dims);
-  /// What one walk over the arguments of a call tells.
-  struct ArgumentStatus {
-    bool ready = true;     // the launch can be made of them as they are
-    bool escaped = false;  // an argument's device address was handed out (W24)
-  };
-  static ArgumentStatus check_arguments(const runtime::DeviceState& device,
-                                        const KernelRecord& record, const Dims& dims,
-                                        std::span<const detail::CallArgument> arguments);
-
-  static std::uint32_t automatic_block(runtime::DeviceState& device, Prepared& prepared);
   Reason why_not_held(const runtime::DeviceState& device, bool escaped,
                       const runtime::StreamState* stream) const noexcept;
-
-  // Launches that run at once (run_now.cpp).
-  /// `ready`: the arguments were ready when they were looked at.
-  void run_now(const Call& call, bool ready);
-  /// The rest is done with the issue lock held. False if an argument is not ready.
-  static bool bind(const Call& call, Immediate& launch);
-  static void start(const Call& call, Immediate& launch, runtime::Executable& executable);
-  static std::uint32_t& scratch_mark_of(const Call& call);
+  /// Launches at once (run_now.cpp). `ready`: the arguments were ready when they were looked at.
+  void run_now(const LaunchCall& call, bool ready);
 
   // Holding (hold.cpp).
-  void hold(const Call& call);
+  void hold(const LaunchCall& call);
   /// Issues the oldest group.
   void make_room(runtime::DeviceState& device);
   /// Holds the launch, or says what must happen first. Takes the window lock.
-  Outcome try_to_hold(const Call& call);
-  /// Fills a launch from a call; spans without a copy on the device yet have none.
-  static void capture(const Call& call, HeldLaunch& launch);
+  Outcome try_to_hold(const LaunchCall& call);
 
   // Windows that repeat (repeat.cpp).
   /// Holds a launch where the same launch of an earlier window was held; false if the window held

@@ -6,8 +6,10 @@
 #include "window/launch_window.hpp"
 
 namespace salvo::window {
+namespace {
 
-bool LaunchWindow::bind(const Call& call, Immediate& launch) {
+/// These are done with the issue lock held. False if an argument is not ready.
+bool bind(const LaunchCall& call, Immediate& launch) {
   const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
   launch.arguments.resize(call.arguments.size() + call.kernel.live.size());
   launch.spans.clear();
@@ -45,11 +47,11 @@ bool LaunchWindow::bind(const Call& call, Immediate& launch) {
   return true;
 }
 
-std::uint32_t& LaunchWindow::scratch_mark_of(const Call& call) {
+std::uint32_t& scratch_mark_of(const LaunchCall& call) {
   return call.stream ? call.stream->scratch_mark() : call.device.scratch_mark();
 }
 
-void LaunchWindow::start(const Call& call, Immediate& launch, runtime::Executable& executable) {
+void start(const LaunchCall& call, Immediate& launch, runtime::Executable& executable) {
   runtime::DeviceState& device = call.device;
   call.device.refuse_if_closed();
   if (call.stream) {
@@ -71,7 +73,9 @@ void LaunchWindow::start(const Call& call, Immediate& launch, runtime::Executabl
   }
 }
 
-void LaunchWindow::run_now(const Call& call, bool ready) {
+}  // namespace
+
+void LaunchWindow::run_now(const LaunchCall& call, bool ready) {
   issue_all();  // W7
   for (;; ready = false) {
     if (!ready) bring_to_device(call.device, call.arguments);

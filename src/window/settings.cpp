@@ -2,22 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "window/settings.hpp"
 
-#include <algorithm>
-
 namespace salvo::window {
+
+using runtime::Holding;
 
 Settings::Settings() {
   for (std::size_t i = 0; i < kCount; ++i) {
-    const std::string_view name = runtime::kBackendNames[i];
-    const bool direct = name == "Native" || name == "Interpreter";
-    window_on_[i] = !direct && name != "WebGPU";  // W2, W5
+    window_on_[i] = runtime::kBackends[i].holding == Holding::by_default;  // W2, W5
     epilogue_on_[i] = window_on_[i].load();
   }
-}
-
-std::size_t Settings::index(std::string_view backend) noexcept {
-  const auto found = std::ranges::find(runtime::kBackendNames, backend);
-  return static_cast<std::size_t>(found - runtime::kBackendNames.begin());
 }
 
 Reason Settings::why_not_held(const runtime::DeviceState& device) const noexcept {
@@ -29,12 +22,12 @@ Reason Settings::why_not_held(const runtime::DeviceState& device) const noexcept
 }
 
 bool Settings::defers(std::string_view backend) const noexcept {
-  const bool direct = backend == "Native" || backend == "Interpreter";
-  return !direct && enabled_ && window_on_[index(backend)];
+  const std::size_t i = runtime::backend_index(backend);
+  return runtime::kBackends[i].holding != Holding::never && enabled_ && window_on_[i];
 }
 
 bool Settings::epilogue_on(std::string_view backend) const noexcept {
-  return defers(backend) && epilogue_ && epilogue_on_[index(backend)];
+  return defers(backend) && epilogue_ && epilogue_on_[runtime::backend_index(backend)];
 }
 
 }  // namespace salvo::window

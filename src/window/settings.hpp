@@ -29,11 +29,13 @@ class Settings {
   }
 
   void set_enabled(bool on) noexcept { enabled_ = on; }
-  void set_backend(std::string_view backend, bool on) noexcept { window_on_[index(backend)] = on; }
+  void set_backend(std::string_view backend, bool on) noexcept {
+    window_on_[runtime::backend_index(backend)] = on;
+  }
   void set_cpu_devices(bool on) noexcept { cpu_devices_ = on; }
   void set_epilogue(bool on) noexcept { epilogue_ = on; }
   void set_epilogue_backend(std::string_view backend, bool on) noexcept {
-    epilogue_on_[index(backend)] = on;
+    epilogue_on_[runtime::backend_index(backend)] = on;
   }
   void set_background_compile(bool on) noexcept { background_compile_ = on; }
   bool background_compile() const noexcept { return background_compile_; }
@@ -47,8 +49,7 @@ class Settings {
   std::uint32_t most_members() const noexcept { return members_; }
 
  private:
-  static constexpr std::size_t kCount = runtime::kBackendNames.size();
-  static std::size_t index(std::string_view backend) noexcept;
+  static constexpr std::size_t kCount = runtime::kBackends.size();
 
   std::atomic<bool> enabled_{true};
   std::atomic<bool> cpu_devices_{false};

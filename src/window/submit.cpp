@@ -61,11 +61,78 @@ bool are_apart(const fusion::DisjointSpans& pair, const Dims& dims,
          rows(dims.grid_size()) * rows(dims.block_size()) == 1;
 }
 
+std::uint32_t automatic_block(runtime::DeviceState& device, Prepared& prepared) {
+  if (const std::uint32_t known = prepared.block.load(std::memory_order_relaxed)) return known;
+  std::uint32_t usual = device.driver().preferred_block(nullptr);
+  try {
+    if (usual == 0) {
+      // Held so that nobody drops the compiled kernel meanwhile.
+      const runtime::DeviceState::IssueTurn turn(device);
+      usual = device.driver().preferred_block(&device.executable(
+          *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
+          &prepared.programs[0]));
+    }
+  } catch (const Error&) {
+    // The device remembers the failed build and throws it again at issue (W58). The block must not
+    // depend on whether that happens, so the device's smallest usual size stands in.
+    usual = std::min<std::uint32_t>(64, device.properties().max_threads_per_block);
+  }
+  prepared.block.store(usual, std::memory_order_relaxed);
+  return usual;
+}
+
+/// What one walk over the arguments of a call tells.
+struct ArgumentStatus {
+  bool ready = true;     // the launch can be made of them as they are
+  bool escaped = false;  // an argument's device address was handed out (W24)
+};
+
+ArgumentStatus check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
+                               const Dims& dims, std::span<const detail::CallArgument> arguments) {
+  const ir::Kernel& kernel = record.kernel;
+  const std::size_t declared = record.parameters.size() - record.live.size();
+  if (arguments.size() != declared) {
+    refuse(kernel.name, dims,
+           fmt::format("{} arguments for {} parameters", arguments.size(), declared));
+  }
+  ArgumentStatus glance;
+  for (std::size_t p = 0; p < declared; ++p) {
+    if (!record.parameters[p].is_span) continue;
+    const detail::CallArgument& argument = arguments[p];
+    if (argument.length > std::numeric_limits<std::int32_t>::max()) {
+      refuse(kernel.name, dims,
+             fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
+                         argument.length));
+    }
+    if (!argument.storage) continue;
+    if (argument.storage->bytes() > device.properties().max_allocation_bytes) {
+      refuse(kernel.name, dims,
+             fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
+                         argument.storage->bytes(), device.id(),
+                         device.properties().max_allocation_bytes));
+    }
+    glance.ready = glance.ready && is_ready(argument, device);
+    glance.escaped = glance.escaped || argument.storage->escaped();
+  }
+  for (const fusion::DisjointSpans& pair : record.apart) {
+    if (!are_apart(pair, dims, arguments[pair.read], arguments[pair.written],
+                   record.parameters[pair.read].element_bytes,
+                   record.parameters[pair.written].element_bytes)) {
+      refuse(
+          kernel.name, dims,
+          fmt::format("argument {} overlaps argument {}, which is written while it is read: what "
+                      "was fused into one kernel reads it again",
+                      pair.read + 1, pair.written + 1));
+    }
+  }
+  return glance;
+}
+
 }  // namespace
 
-runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
-                                            const std::string& kernel, std::uint64_t shared_bytes,
-                                            std::uint32_t usual_block, const Dims& dims) {
+runtime::LaunchShape shape_of(const runtime::DeviceState& device, const std::string& kernel,
+                              std::uint64_t shared_bytes, std::uint32_t usual_block,
+                              const Dims& dims) {
   const DeviceProperties& limits = device.properties();
   runtime::LaunchShape shape;
   const std::int64_t shared = dims.shared_bytes() + static_cast<std::int64_t>(shared_bytes);
@@ -126,68 +193,6 @@ runtime::LaunchShape LaunchWindow::shape_of(const runtime::DeviceState& device,
   return shape;
 }
 
-std::uint32_t LaunchWindow::automatic_block(runtime::DeviceState& device, Prepared& prepared) {
-  if (const std::uint32_t known = prepared.block.load(std::memory_order_relaxed)) return known;
-  std::uint32_t usual = device.driver().preferred_block(nullptr);
-  try {
-    if (usual == 0) {
-      // Held so that nobody drops the compiled kernel meanwhile.
-      const runtime::DeviceState::IssueTurn turn(device);
-      usual = device.driver().preferred_block(&device.executable(
-          *prepared.kernel, prepared.digest, translate_options(false, prepared.device_contraction),
-          &prepared.programs[0]));
-    }
-  } catch (const Error&) {
-    // The device remembers the failed build and throws it again at issue (W58). The block must not
-    // depend on whether that happens, so the device's smallest usual size stands in.
-    usual = std::min<std::uint32_t>(64, device.properties().max_threads_per_block);
-  }
-  prepared.block.store(usual, std::memory_order_relaxed);
-  return usual;
-}
-
-LaunchWindow::ArgumentStatus LaunchWindow::check_arguments(
-    const runtime::DeviceState& device, const KernelRecord& record, const Dims& dims,
-    std::span<const detail::CallArgument> arguments) {
-  const ir::Kernel& kernel = record.kernel;
-  const std::size_t declared = record.parameters.size() - record.live.size();
-  if (arguments.size() != declared) {
-    refuse(kernel.name, dims,
-           fmt::format("{} arguments for {} parameters", arguments.size(), declared));
-  }
-  ArgumentStatus glance;
-  for (std::size_t p = 0; p < declared; ++p) {
-    if (!record.parameters[p].is_span) continue;
-    const detail::CallArgument& argument = arguments[p];
-    if (argument.length > std::numeric_limits<std::int32_t>::max()) {
-      refuse(kernel.name, dims,
-             fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
-                         argument.length));
-    }
-    if (!argument.storage) continue;
-    if (argument.storage->bytes() > device.properties().max_allocation_bytes) {
-      refuse(kernel.name, dims,
-             fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
-                         argument.storage->bytes(), device.id(),
-                         device.properties().max_allocation_bytes));
-    }
-    glance.ready = glance.ready && is_ready(argument, device);
-    glance.escaped = glance.escaped || argument.storage->escaped();
-  }
-  for (const fusion::DisjointSpans& pair : record.apart) {
-    if (!are_apart(pair, dims, arguments[pair.read], arguments[pair.written],
-                   record.parameters[pair.read].element_bytes,
-                   record.parameters[pair.written].element_bytes)) {
-      refuse(
-          kernel.name, dims,
-          fmt::format("argument {} overlaps argument {}, which is written while it is read: what "
-                      "was fused into one kernel reads it again",
-                      pair.read + 1, pair.written + 1));
-    }
-  }
-  return glance;
-}
-
 Reason LaunchWindow::why_not_held(const runtime::DeviceState& device, bool escaped,
                                   const runtime::StreamState* stream) const noexcept {
   if (exiting_) return Reason::exiting;
@@ -223,7 +228,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
   }
   const std::uint32_t usual = leaves_block_open(dims) ? automatic_block(device, *prepared) : 0;
   auto& [held, issuing] = window_of(device);
-  const Call call{
+  const LaunchCall call{
       {device, held, *kernel, *prepared, shape_of(device, name, kernel->shared_bytes, usual, dims)},
       issuing,
       dims,

@@ -231,7 +231,7 @@ std::string lacking(const DeviceProperties& device, const ir::Kernel& kernel) {
   if (needs.needs_atomics_i64 && !device.atomics_i64) return "atomics on 64-bit integers";
   if (needs.needs_atomics_f32 && !device.atomics_f32) return "atomics on f32";
   if (needs.needs_atomics_f64 && !device.atomics_f64) return "atomics on f64";
-  if (needs.has_warp_operation && !device.warp_operations) return "warp operations";
+  if (needs.uses_lanes && !device.warp_operations) return "warp operations";
   const auto matrices = passes::missing_matrices(kernel, device.cooperative_matrices);
   return matrices.empty() ? std::string() : matrices.front();
 }

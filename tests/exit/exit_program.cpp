@@ -172,6 +172,29 @@ int launch_while_exiting() {
   return 0;
 }
 
+/// A thread goes on, refused, for as long as the program takes to end.
+int fill_while_exiting() {
+  std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); });
+  static const auto device = deferring_device();
+  static std::atomic<bool> started{false};
+  std::thread([] {
+    for (;;) {
+      try {
+        salvo::Vector<float> filled(std::size_t{kCount});
+        salvo::Vector<salvo::half> halves(std::size_t{kCount});
+        salvo::fill(device, filled, 2.0f);
+        salvo::fill(device, halves, salvo::half{});
+        started = started || filled[0] == 2.0f;
+      } catch (const salvo::Error&) {
+        std::this_thread::yield();
+      }
+    }
+  }).detach();
+  while (!started) std::this_thread::yield();
+  std::puts("left while a thread fills");
+  return 0;
+}
+
 /// What the parent holds is the parent's: the child has no window, uses no device it inherited, and
 /// ends without waiting for any (W61).
 int fork_while_holding(const salvo::Device& device) {
@@ -209,6 +232,7 @@ int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   if (how == "failing") return fail_at_exit();
   if (how == "launching") return launch_while_exiting();
+  if (how == "filling") return fill_while_exiting();
   if (how == "late") return build_at_exit();
   if (how == "sink") return exit_in_a_log_sink();
   if (how == "drain") return exit_in_a_drain();

@@ -16,6 +16,7 @@
 
 #include "backends/interpreter/interpreter_backend.hpp"
 #include "backends/registry.hpp"
+#include "codegen/features.hpp"
 
 namespace salvo::tests {
 
@@ -233,6 +234,7 @@ class FakeDevice final : public runtime::DeviceDriver {
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
+    codegen::require(kernel, properties_, options_.backend);
     runtime::Program program = inner_->translate(kernel, options);
     const runtime::Program real = program;
     if (options_.rewrite) options_.rewrite(program);

@@ -86,7 +86,7 @@ std::vector<Shape<T>> make_shapes() {
                         }),
                  false, 32});
   all.push_back({kernel("folded",
-                        [=](Span<T> x, Span<T> w, Span<T> y, Int n) {
+                        [=](Span<const T> x, Span<const T> w, Span<T> y, Int n) {
                           Shared<C> weights(32), tile(48);
                           auto t = thread_idx_x();
                           auto at = block_idx_x() * 32 + t;

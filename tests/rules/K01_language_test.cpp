@@ -426,7 +426,35 @@ TEST(K10Warps, K10_ADeviceWithoutThemRefusesByName) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::unsupported);
-    EXPECT_EQ(error.message(), "HIP:0 lacks warp operations");
+    EXPECT_EQ(error.message(), "Fake lacks warp operations");
+  }
+}
+
+TEST(K10Warps, K10_W57_TheLanesNumberAloneIsRefusedByWhateverLacksThemInItsApisWords) {
+  const auto lanes = kernel("lanes", [](Span<std::int32_t> r) { r[0] = lane_id(); });
+  const auto refusal = [&](const Device& device) {
+    Vector<std::int32_t> r{0};
+    try {
+      device.launch(lanes, grid(1), r);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::unsupported);
+      EXPECT_EQ(error.kernel(), "lanes");
+      EXPECT_NE(error.launch_location().line, 0U);
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  FakeRuntime fake{FakeOptions{.adjust = [](DeviceProperties& d) { d.warp_operations = false; }}};
+  EXPECT_EQ(refusal(fake.device()), "Fake lacks warp operations");
+  for (const Device& device : Device::all()) {
+    if (device.properties().warp_operations) {
+      EXPECT_EQ(refusal(device), "accepted") << device.id();
+    } else if (device.backend() == "OpenCL") {
+      EXPECT_EQ(refusal(device),
+                device.properties().name +
+                    " lacks warp operations (cl_khr_subgroups, _subgroup_ballot and "
+                    "_subgroup_shuffle)");
+    }
   }
 }
 

@@ -337,7 +337,7 @@ TEST(K12Matrices, K12_ADeviceWithoutThemOrThatShapeRefusesByName) {
         refused([&] { fake.device().launch(multiply, grid(1).block(32), a, b, c, 16, 16); });
     EXPECT_EQ(error.code(), Errc::unsupported);
     EXPECT_EQ(error.message(),
-              "HIP:0 lacks cooperative matrices 16x16x16 (m x n x k) of bf16 with f32");
+              "Fake lacks cooperative matrices 16x16x16 (m x n x k) of bf16 with f32");
     EXPECT_EQ(error.kernel(), "product");
   }
 }

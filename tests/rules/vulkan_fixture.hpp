@@ -46,7 +46,7 @@ class VulkanRules : public testing::Test {
     driver_.reset();
     // What the layers said of the device's end, too, after which no call is made.
     if (test::vulkan_validation()) {
-      EXPECT_NO_THROW(backends::vulkan::Instance::of(true).messages().check("end"));
+      EXPECT_NO_THROW(backends::vulkan::Drivers::of(true).messages().check("end"));
     }
   }
 

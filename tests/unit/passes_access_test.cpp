@@ -57,6 +57,7 @@ TEST(PassesAccess, OfAPlainKernelClaimsNothing) {
   b.store(x, i, b.load(x, i));
   const Summary s = summarize(b.kernel());
   EXPECT_FALSE(s.has_barrier || s.has_warp_operation || s.has_atomic || s.has_fence);
+  EXPECT_FALSE(s.uses_lanes);
   EXPECT_FALSE(s.has_shared || s.has_dynamic_shared || s.has_local_array);
   EXPECT_FALSE(s.reads_grid_dim_x || s.has_loop || s.has_return);
   EXPECT_FALSE(s.needs_fp64 || s.needs_fp16 || s.needs_int64);
@@ -80,8 +81,18 @@ TEST(PassesAccess, SeesEveryTraitInNestedBlocks) {
   EXPECT_TRUE(s.has_barrier && s.has_warp_operation && s.has_atomic && s.has_fence);
   EXPECT_TRUE(s.has_shared && s.has_dynamic_shared && s.has_local_array);
   EXPECT_TRUE(s.reads_grid_dim_x && s.has_loop && s.has_return);
-  EXPECT_TRUE(s.needs_fp64 && s.needs_atomics_f64);
+  EXPECT_TRUE(s.needs_fp64 && s.needs_atomics_f64 && s.uses_lanes);
   EXPECT_FALSE(s.needs_int64 || s.needs_fp16 || s.needs_atomics_f32);
+}
+
+TEST(PassesAccess, TheLanesNumberAndTheWarpsSizeAreNoWarpOperationsButUseLanes) {
+  for (const Op op : {Op::LaneId, Op::WarpSize}) {
+    test::Shapes b("lanes");
+    const MemoryId x = b.span_parameter("x", Element::scalar(Scalar::I32), false);
+    b.store(x, b.constant_i32(0), b.position(op, 0));
+    const Summary s = summarize(b.kernel());
+    EXPECT_TRUE(s.uses_lanes && !s.has_warp_operation) << name(op);
+  }
 }
 
 TEST(PassesAccess, FindsTypesInFieldsScalarsVariablesAndValues) {

@@ -12,6 +12,7 @@
 #include "backends/cuda_family/cuda_family_device.hpp"
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
+#include "codegen/features.hpp"
 #include "codegen/ptx/emitter.hpp"
 
 namespace salvo::backends::cuda {
@@ -27,6 +28,7 @@ class PtxDevice final : public FamilyDevice {
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
+    codegen::require(kernel, facts().properties, kPtxName);
     codegen::ptx::EmitOptions emit;
     emit.contraction = options.device_contraction;
     emit.may_alias = options.may_alias;
@@ -58,6 +60,7 @@ class CDevice final : public FamilyDevice {
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
+    codegen::require(kernel, facts().properties, kCName);
     const codegen::c_family::PrintOptions print{.contraction = options.device_contraction,
                                                 .line_directives = true,
                                                 .may_alias = options.may_alias};

@@ -1,4 +1,4 @@
-// One device of a CUDA-shaped driver: context, memory, streams, launches.
+// One device of a CUDA-shaped driver: context, memory, launches.
 // SPDX-License-Identifier: MIT
 #include "backends/cuda_family/cuda_family_device.hpp"
 
@@ -23,6 +23,16 @@ EventHandle handle_of(runtime::Event& event) {
 }
 
 }  // namespace
+
+PrimaryContext::PrimaryContext(const Reporter& reporter, Ordinal ordinal)
+    : reporter_(reporter), ordinal_(ordinal) {
+  reporter_.check(reporter_.api().PrimaryRetain(&context_, ordinal_), "cuDevicePrimaryCtxRetain",
+                  Errc::backend_unavailable);
+}
+
+PrimaryContext::~PrimaryContext() {
+  reporter_.api().PrimaryRelease(ordinal_);
+}
 
 FamilyDevice::FamilyDevice(const Api& api, const DeviceFacts& facts, std::string_view backend)
     : reporter_(api, backend),

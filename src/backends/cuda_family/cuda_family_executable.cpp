@@ -1,60 +1,16 @@
-// What a device of the family makes and owns: context, streams, events and compiled kernels.
+// A kernel loaded into a context of the family: its functions, limits and parameter block.
 // SPDX-License-Identifier: MIT
+#include "backends/cuda_family/cuda_family_executable.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "backends/cuda_family/cuda_family_device.hpp"
 #include "runtime/scratch_budget.hpp"
 
 namespace salvo::backends::cuda_family {
-
-PrimaryContext::PrimaryContext(const Reporter& reporter, Ordinal ordinal)
-    : reporter_(reporter), ordinal_(ordinal) {
-  reporter_.check(reporter_.api().PrimaryRetain(&context_, ordinal_), "cuDevicePrimaryCtxRetain",
-                  Errc::backend_unavailable);
-}
-
-PrimaryContext::~PrimaryContext() {
-  reporter_.api().PrimaryRelease(ordinal_);
-}
-
-FamilyQueue::FamilyQueue(const Reporter& reporter, Context context, int priority)
-    : reporter_(reporter), context_(context) {
-  const Current current(reporter_, context_);
-  int least = 0;
-  int greatest = 0;
-  reporter_.check(reporter_.api().StreamPriorities(&least, &greatest),
-                  "cuCtxGetStreamPriorityRange", Errc::launch_failed);
-  // In CUDA the more urgent streams have the lower numbers.
-  reporter_.check(reporter_.api().StreamCreate(&stream_, kStreamNonBlocking,
-                                               std::clamp(-priority, greatest, least)),
-                  "cuStreamCreateWithPriority", Errc::launch_failed);
-}
-
-FamilyQueue::FamilyQueue(const Reporter& reporter, Context context, Stream stream)
-    : reporter_(reporter), context_(context), stream_(stream), owned_(false) {}
-
-FamilyQueue::~FamilyQueue() {
-  if (!owned_) return;
-  const Current current(reporter_, context_);
-  reporter_.api().StreamDestroy(stream_);
-}
-
-FamilyEvent::FamilyEvent(const Reporter& reporter, Context context)
-    : reporter_(reporter), context_(context) {
-  const Current current(reporter_, context_);
-  reporter_.check(reporter_.api().EventCreate(&event_, 0), "cuEventCreate", Errc::launch_failed);
-}
-
-FamilyEvent::~FamilyEvent() {
-  const Current current(reporter_, context_);
-  reporter_.api().EventDestroy(event_);
-}
-
 namespace {
 
 std::uint64_t next_serial() noexcept {

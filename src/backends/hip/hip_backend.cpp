@@ -11,6 +11,7 @@
 #include "backends/hip/hip_api.hpp"
 #include "codegen/c_family/hip_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
+#include "codegen/features.hpp"
 
 namespace salvo::backends::hip {
 namespace {
@@ -25,6 +26,7 @@ class HipDevice final : public FamilyDevice {
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions& options) const override {
+    codegen::require(kernel, facts().properties, kName);
     // Mode `device` compiles as `off` (W50): contraction is never let loose.
     const codegen::c_family::PrintOptions print{
         .contraction = false, .line_directives = true, .may_alias = options.may_alias};

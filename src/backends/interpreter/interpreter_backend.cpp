@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "backends/interpreter/launch.hpp"
+#include "codegen/features.hpp"
 #include "ir/print.hpp"
 #include "ir/verify.hpp"
 
@@ -118,6 +119,7 @@ class InterpreterDriver final : public runtime::DeviceDriver {
 
   runtime::Program translate(const ir::Kernel& kernel,
                              const runtime::TranslateOptions&) const override {
+    codegen::require(kernel, properties_, "Interpreter");
     return {kernel.name, ir::print(kernel), {}, kernel.name};
   }
 

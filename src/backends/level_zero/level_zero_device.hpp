@@ -73,7 +73,6 @@ class LevelZeroDevice final : public runtime::DeviceDriver {
             std::size_t pattern_bytes, std::size_t bytes);
 
  private:
-  void require_features(const ir::Kernel& kernel) const;
   void append_copy(runtime::Queue& queue, void* to, const void* from, std::size_t bytes);
 
   const Api& api_;

@@ -9,9 +9,9 @@
 #include "backends/level_zero/level_zero_device.hpp"
 #include "backends/level_zero/level_zero_error.hpp"
 #include "backends/level_zero/level_zero_executable.hpp"
+#include "codegen/features.hpp"
 #include "codegen/spirv/emitter.hpp"
 #include "codegen/spirv/entry.hpp"
-#include "passes/access.hpp"
 
 namespace salvo::backends::level_zero {
 namespace {
@@ -26,34 +26,18 @@ std::vector<std::uint32_t> words_of(std::string_view bytes) {
   return words;
 }
 
-bool uses_lanes(const ir::Kernel& kernel) {
-  return std::ranges::any_of(kernel.nodes, [](const ir::Node& node) {
-    return ir::is_warp(node.op) || node.op == ir::Op::LaneId || node.op == ir::Op::WarpSize;
-  });
-}
+constexpr codegen::FeatureNames kFeatures{
+    .fp64 = "f64 (ZE_DEVICE_MODULE_FLAG_FP64)",
+    .atomics_i64 = "64-bit atomics (ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS)",
+    .atomics_f64 =
+        "f64 atomic add (ZE_DEVICE_MODULE_FLAG_FP64 and ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS)",
+    .warp_operations = "warp operations (subgroups of a size that can be chosen)"};
 
 }  // namespace
 
-void LevelZeroDevice::require_features(const ir::Kernel& kernel) const {
-  const passes::Summary needs = passes::summarize(kernel);
-  const DeviceProperties& has = facts_.properties;
-  const auto require = [&](bool need, bool there, std::string_view what) {
-    if (!need || there) return;
-    throw Error(Error::Details{.code = Errc::unsupported,
-                               .message = fmt::format("{} has no {}", has.name, what),
-                               .backend = std::string(kName),
-                               .operation = "translate",
-                               .kernel = kernel.name});
-  };
-  require(needs.needs_fp64, has.fp64, "f64");
-  require(needs.needs_atomics_i64, has.atomics_i64, "atomics on i64 and u64");
-  require(needs.needs_atomics_f64, has.atomics_f64, "atomics on f64");
-  require(uses_lanes(kernel), has.warp_operations, "subgroups");
-}
-
 runtime::Program LevelZeroDevice::translate(const ir::Kernel& kernel,
                                             const runtime::TranslateOptions& options) const {
-  require_features(kernel);
+  codegen::require(kernel, facts_.properties, kName, kFeatures);
   codegen::spirv::Options spirv = facts_.spirv;
   spirv.contraction = options.device_contraction;
   spirv.may_alias = options.may_alias;

@@ -12,8 +12,7 @@
 #include "backends/metal/metal_error.hpp"
 #include "codegen/c_family/float_options.hpp"
 #include "codegen/c_family/metal_dialect.hpp"
-#include "passes/access.hpp"
-#include "passes/cooperative.hpp"
+#include "codegen/features.hpp"
 
 namespace salvo::backends::metal {
 namespace {
@@ -34,6 +33,12 @@ constexpr std::size_t kThreadgroupUnit = 16;
 constexpr std::size_t kNothingBytes = 4096;
 /// Of a copy by bytes, in one dispatch.
 constexpr std::size_t kMostCopied = std::size_t{1} << 30;
+
+constexpr codegen::FeatureNames kFeatures{
+    .fp64 = "f64 (MSL has none)",
+    .atomics_i64 = "64-bit atomics (MSL has none)",
+    .atomics_f64 = "f64 atomic add (MSL has no f64)",
+    .warp_operations = "warp operations (a GPU of family Apple6 or Mac2)"};
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -99,29 +104,15 @@ void MetalDevice::release_host(HostBlock block) noexcept {
 
 // Code.
 
-void MetalDevice::require_features(const ir::Kernel& kernel) const {
-  const passes::Summary needs = passes::summarize(kernel);
-  const auto require = [&](bool need, bool there, std::string_view what) {
-    if (!need || there) return;
-    throw Error(Error::Details{.code = Errc::unsupported,
-                               .message = fmt::format("{} has no {}", facts_.properties.name, what),
-                               .backend = std::string(kName),
-                               .operation = "translate",
-                               .kernel = kernel.name});
-  };
-  require(needs.has_warp_operation, facts_.properties.warp_operations,
-          "warp operations (a GPU of family Apple6 or Mac2)");
-  const auto matrices = passes::missing_matrices(kernel, facts_.properties.cooperative_matrices);
-  require(!matrices.empty(), false, matrices.empty() ? "" : matrices.front());
-  require(needs.has_fence, facts_.fences, "fences (Metal 3.2, macOS 15)");
-  const std::uint32_t slots = parameter_cost(kernel).slots;
-  require(true, slots <= facts_.properties.argument_slots,
-          fmt::format("{} argument slots but {}", slots, facts_.properties.argument_slots));
-}
-
 runtime::Program MetalDevice::translate(const ir::Kernel& kernel,
                                         const runtime::TranslateOptions&) const {
-  require_features(kernel);
+  codegen::Requirements required(kernel, facts_.properties, kName, kFeatures);
+  required.need(required.needs().has_fence, facts_.fences, "fences (Metal 3.2, macOS 15)");
+  const std::uint32_t slots = parameter_cost(kernel).slots;
+  required.need(
+      true, slots <= facts_.properties.argument_slots,
+      fmt::format("{} argument slots (it has {})", slots, facts_.properties.argument_slots));
+  required.check();
   // Mode `device` compiles as `off` (W50), and MSL has no word for what does not overlap.
   auto [entry, code] = codegen::c_family::print_metal(kernel);
   return {std::move(entry), std::move(code), {}, kernel.name};

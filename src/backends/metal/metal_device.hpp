@@ -66,7 +66,6 @@ class MetalDevice final : public runtime::DeviceDriver {
   runtime::CallCounts driver_calls() const override { return api_.calls(); }
 
  private:
-  void require_features(const ir::Kernel& kernel) const;
   Owned new_buffer(std::size_t bytes, UInt options) const;
   Owned new_queue() const;
   /// Whether nothing is on its way on the default queue and no other queue was ever made.

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/native/native_error.hpp"
+#include "codegen/features.hpp"
 #include "ir/verify.hpp"
 
 namespace salvo::backends::native {
@@ -108,6 +109,7 @@ void NativeDevice::release(Buffer buffer) noexcept {
 
 runtime::Program NativeDevice::translate(const ir::Kernel& kernel,
                                          const runtime::TranslateOptions&) const {
+  codegen::require(kernel, properties_, kName);
   try {
     auto [entry, code] = codegen::llvm::emit(codegen::llvm::lower(kernel, emit_), emit_);
     return {std::move(entry), std::move(code), {}, kernel.name};

@@ -7,7 +7,9 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
+#include <memory>
 #include <string>
+#include <type_traits>
 
 #include "runtime/library.hpp"
 
@@ -65,5 +67,23 @@ struct Api {
   std::string load();
   runtime::CallCounts calls() const;
 };
+
+/// Objects of OpenCL, given back when they go.
+template <auto release>
+struct Releaser {
+  const Api* api = nullptr;
+  template <typename T>
+  void operator()(T* handle) const noexcept {
+    (api->*release)(handle);
+  }
+};
+template <typename T, auto release>
+using Handle = std::unique_ptr<std::remove_pointer_t<T>, Releaser<release>>;
+
+using ContextHandle = Handle<cl_context, &Api::ReleaseContext>;
+using QueueHandle = Handle<cl_command_queue, &Api::ReleaseCommandQueue>;
+using ProgramHandle = Handle<cl_program, &Api::ReleaseProgram>;
+using KernelHandle = Handle<cl_kernel, &Api::ReleaseKernel>;
+using EventHandle = Handle<cl_event, &Api::ReleaseEvent>;
 
 }  // namespace salvo::backends::opencl

@@ -8,11 +8,16 @@
 #include <string>
 
 #include "backends/opencl/opencl_api.hpp"
-#include "backends/opencl/opencl_objects.hpp"
+#include "backends/opencl/opencl_executable.hpp"
 #include "backends/opencl/opencl_properties.hpp"
+#include "backends/opencl/opencl_queue.hpp"
 #include "runtime/backend.hpp"
 
 namespace salvo::backends::opencl {
+
+inline cl_mem memory_of(runtime::Buffer buffer) noexcept {
+  return reinterpret_cast<cl_mem>(buffer.handle);
+}
 
 class OpenclDevice final : public runtime::DeviceDriver {
  public:
@@ -67,7 +72,6 @@ class OpenclDevice final : public runtime::DeviceDriver {
 
  private:
   bool runs_serially(const ir::Kernel& kernel) const;
-  void require_features(const ir::Kernel& kernel) const;
   ProgramHandle compile(std::string_view source, const std::vector<std::string>& options,
                         std::span<const std::byte> cached);
   std::unique_ptr<OpenclExecutable> load(ProgramHandle program, const std::string& entry);

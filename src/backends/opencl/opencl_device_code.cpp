@@ -11,20 +11,12 @@
 #include "codegen/c_family/float_options.hpp"
 #include "codegen/c_family/opencl_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
-#include "passes/access.hpp"
+#include "codegen/features.hpp"
 #include "passes/serialize_block.hpp"
 #include "runtime/scratch_budget.hpp"
 
 namespace salvo::backends::opencl {
 namespace {
-
-/// A value of a kernel or of one of its arguments.
-template <typename T, typename Ask>
-T ask(const Ask& question, std::string_view operation) {
-  T value{};
-  check(question(sizeof(value), &value), operation, Errc::compile_failed);
-  return value;
-}
 
 /// Bytes of a scalar kernel argument, by the name of its type; 0 for a type that is no scalar.
 std::size_t scalar_bytes(std::string_view type) {
@@ -36,60 +28,23 @@ std::size_t scalar_bytes(std::string_view type) {
   return type == "long" || type == "double" ? 8 : 0;
 }
 
-bool uses_lanes(const ir::Kernel& kernel) {
-  return std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [](const ir::Node& node) {
-    return ir::is_warp(node.op) || node.op == ir::Op::LaneId || node.op == ir::Op::WarpSize;
-  });
-}
+constexpr codegen::FeatureNames kFeatures{
+    .fp64 = "f64 (cl_khr_fp64)",
+    .atomics_i64 = "64-bit atomics (cl_khr_int64_base_atomics and _extended_atomics)",
+    .atomics_f64 = "f64 atomic add (cl_khr_fp64 and cl_khr_int64_base_atomics)",
+    .warp_operations =
+        "warp operations (cl_khr_subgroups, _subgroup_ballot and _subgroup_shuffle)"};
 
 }  // namespace
-
-std::vector<std::byte> OpenclExecutable::binary() const {
-  const auto bytes = ask<std::size_t>(
-      [&](std::size_t size, void* target) {
-        return api->GetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, size, target, nullptr);
-      },
-      "clGetProgramInfo");
-  std::vector<std::byte> content(bytes);
-  auto* target = reinterpret_cast<unsigned char*>(content.data());
-  check(api->GetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof(target), &target, nullptr),
-        "clGetProgramInfo", Errc::compile_failed);
-  return content;
-}
-
-std::optional<std::vector<runtime::SourceParameter>> OpenclExecutable::source_parameters() const {
-  std::vector<runtime::SourceParameter> all;
-  for (const ArgumentPlan& argument : plan) all.push_back({argument.is_span, argument.bytes});
-  return all;
-}
 
 bool OpenclDevice::runs_serially(const ir::Kernel& kernel) const {
   return facts_.properties.is_cpu && passes::can_serialize_block(kernel);
 }
 
-void OpenclDevice::require_features(const ir::Kernel& kernel) const {
-  const passes::Summary needs = passes::summarize(kernel);
-  const DeviceProperties& has = facts_.properties;
-  const auto require = [&](bool need, bool there, std::string_view what) {
-    if (!need || there) return;
-    throw Error(Error::Details{.code = Errc::unsupported,
-                               .message = fmt::format("{} has no {}", has.name, what),
-                               .backend = std::string(kName),
-                               .operation = "translate",
-                               .kernel = kernel.name});
-  };
-  require(needs.needs_fp64, has.fp64, "f64 (cl_khr_fp64)");
-  require(needs.needs_atomics_i64, has.atomics_i64,
-          "atomics on i64 and u64 (cl_khr_int64_base_atomics and _extended_atomics)");
-  require(needs.needs_atomics_f64, has.atomics_f64,
-          "atomics on f64 (cl_khr_fp64 and cl_khr_int64_base_atomics)");
-  require(uses_lanes(kernel), has.warp_operations,
-          "warp operations (cl_khr_subgroups, _subgroup_ballot and _subgroup_shuffle)");
-}
-
 runtime::Program OpenclDevice::translate(const ir::Kernel& kernel,
                                          const runtime::TranslateOptions& options) const {
-  require_features(kernel);
+  const codegen::Requirements required(kernel, facts_.properties, kName, kFeatures);
+  required.check();
   const codegen::c_family::PrintOptions print{.contraction = options.device_contraction,
                                               .may_alias = options.may_alias};
   const auto& dialect = codegen::c_family::opencl_dialect();
@@ -103,7 +58,7 @@ runtime::Program OpenclDevice::translate(const ir::Kernel& kernel,
   if (facts_.offers_exact_divide_sqrt) {
     program.options.push_back("-cl-fp32-correctly-rounded-divide-sqrt");
   }
-  if (uses_lanes(kernel)) {
+  if (required.needs().uses_lanes) {
     program.options.push_back(facts_.has_opencl_c_3 ? "-cl-std=CL3.0" : "-cl-std=CL2.0");
   }
   return program;

@@ -31,4 +31,12 @@ inline void check_late(cl_int status, std::string_view operation, Errc otherwise
     fail_late(status, operation, otherwise);
 }
 
+/// What a query that takes a size and a place writes there.
+template <typename T, typename Ask>
+T ask(const Ask& question, std::string_view operation) {
+  T value{};
+  check(question(sizeof(value), &value), operation, Errc::compile_failed);
+  return value;
+}
+
 }  // namespace salvo::backends::opencl

@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "backends/vulkan/vulkan_device.hpp"
+#include "backends/vulkan/vulkan_drivers.hpp"
 #include "backends/vulkan/vulkan_error.hpp"
-#include "backends/vulkan/vulkan_instance.hpp"
 
 namespace salvo::backends::vulkan {
 namespace {
@@ -26,12 +26,12 @@ class VulkanBackend final : public runtime::Backend {
     std::vector<std::unique_ptr<runtime::DeviceDriver>> opened;
     std::vector<std::string> reasons;
     try {
-      Instance& instance = Instance::of(settings_.validation);
-      auto [devices, obstacles] = instance.devices();
+      Drivers& drivers = Drivers::of(settings_.validation);
+      auto [devices, obstacles] = drivers.devices();
       reasons = std::move(obstacles);
       for (const DeviceFacts& facts : devices) {
         try {
-          opened.push_back(make_device(instance, facts, settings_));
+          opened.push_back(std::make_unique<VulkanDevice>(drivers, facts, settings_));
         } catch (const Error& error) {
           reasons.push_back(fmt::format("{}: {}", facts.properties.name, error.what()));
         }

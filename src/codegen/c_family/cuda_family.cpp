@@ -21,7 +21,8 @@ class CudaDialect final : public CudaFamily {
 }  // namespace
 
 const Dialect& cuda_dialect() {
-  static const CudaDialect dialect;
+  // Never destroyed: other threads may print while the program exits.
+  static const Dialect& dialect = *new CudaDialect;
   return dialect;
 }
 

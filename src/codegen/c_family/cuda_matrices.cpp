@@ -142,7 +142,8 @@ class CudaMatrixWords final : public MatrixWords {
 }  // namespace
 
 const MatrixWords& cuda_matrix_words() {
-  static const CudaMatrixWords words;
+  // Never destroyed: other threads may print while the program exits.
+  static const MatrixWords& words = *new CudaMatrixWords;
   return words;
 }
 

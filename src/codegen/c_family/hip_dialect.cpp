@@ -136,7 +136,8 @@ class HipDialect final : public CudaFamily {
 }  // namespace
 
 const Dialect& hip_dialect() {
-  static const HipDialect dialect;
+  // Never destroyed: other threads may print while the program exits.
+  static const Dialect& dialect = *new HipDialect;
   return dialect;
 }
 

@@ -330,7 +330,8 @@ class MetalDialect final : public Dialect {
 }  // namespace
 
 const Dialect& metal_dialect() {
-  static const MetalDialect dialect;
+  // Never destroyed: other threads may print while the program exits.
+  static const Dialect& dialect = *new MetalDialect;
   return dialect;
 }
 

@@ -114,7 +114,8 @@ class MetalMatrixWords final : public MatrixWords {
 }  // namespace
 
 const MatrixWords& metal_matrix_words() {
-  static const MetalMatrixWords words;
+  // Never destroyed: other threads may print while the program exits.
+  static const MatrixWords& words = *new MetalMatrixWords;
   return words;
 }
 

@@ -274,7 +274,8 @@ class OpenclDialect final : public Dialect {
 }  // namespace
 
 const Dialect& opencl_dialect() {
-  static const OpenclDialect dialect;
+  // Never destroyed: other threads may print while the program exits.
+  static const Dialect& dialect = *new OpenclDialect;
   return dialect;
 }
 

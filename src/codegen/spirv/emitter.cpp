@@ -32,17 +32,12 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
-bool uses_lanes(const ir::Kernel& kernel) {
-  return std::ranges::any_of(
-      kernel.nodes, [](const Node& node) { return ir::is_warp(node.op) || node.op == Op::LaneId; });
-}
-
 class Emitter {
  public:
   Emitter(const ir::Kernel& kernel, const Options& options)
       : kernel_(kernel),
         summary_(passes::summarize(kernel)),
-        m_(kernel, options, uses_lanes(kernel)),
+        m_(kernel, options, summary_.uses_lanes),
         layout_(lay_out(kernel, options.push_constant_bytes, options.push_constant_room)),
         parameters_(open_entry(m_, layout_)),
         memories_(m_, summary_.has_barrier || summary_.has_fence || summary_.has_atomic,

@@ -24,7 +24,7 @@ using spv::Id;
 /// Integers have no sign here: instructions do. Bool is SPIR-V's own type, which has no bits.
 class Module : private spv::Builder {
  public:
-  /// `uses_lanes`: the kernel has warp operations.
+  /// `uses_lanes`: passes::Summary's.
   Module(const ir::Kernel& kernel, const Options& options, bool uses_lanes);
 
   const ir::Kernel& kernel() const noexcept { return kernel_; }

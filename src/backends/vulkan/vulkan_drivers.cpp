@@ -1,6 +1,6 @@
-// The process's Vulkan instance, its devices, and what validation layers said.
+// What a process knows of its Vulkan drivers: an instance, its devices, and what layers said (P1).
 // SPDX-License-Identifier: MIT
-#include "backends/vulkan/vulkan_instance.hpp"
+#include "backends/vulkan/vulkan_drivers.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -48,13 +48,13 @@ void Messages::check(std::string_view operation) {
                              .log = fmt::format("{}", fmt::join(said, "\n"))});
 }
 
-Instance& Instance::of(bool validation) {
-  static Instance& plain = *new Instance(false);
-  static Instance& validating = *new Instance(true);
+Drivers& Drivers::of(bool validation) {
+  static Drivers& plain = *new Drivers(false);
+  static Drivers& validating = *new Drivers(true);
   return validation ? validating : plain;
 }
 
-std::pair<std::vector<DeviceFacts>, std::vector<std::string>> Instance::devices() {
+std::pair<std::vector<DeviceFacts>, std::vector<std::string>> Drivers::devices() {
   const std::lock_guard lock(mutex_);
   if (devices_.empty()) {
     obstacles_.clear();
@@ -63,7 +63,7 @@ std::pair<std::vector<DeviceFacts>, std::vector<std::string>> Instance::devices(
   return {devices_, obstacles_};
 }
 
-std::string Instance::create() {
+std::string Drivers::create() {
   if (!loader_.CreateInstance) {
     const std::string reason = loader_.load();
     if (!reason.empty()) return reason;
@@ -129,7 +129,7 @@ std::string Instance::create() {
   return api_.load(loader_, instance_);
 }
 
-void Instance::search() {
+void Drivers::search() {
   if (!instance_) {
     const std::string reason = create();
     if (!reason.empty()) return obstacles_.push_back(reason);

@@ -1,4 +1,4 @@
-// The process's Vulkan instance, its devices, and what validation layers said.
+// What a process knows of its Vulkan drivers: an instance, its devices, and what layers said (P1).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,11 +27,11 @@ class Messages {
   std::atomic<bool> any_{false};
 };
 
-class Instance {
+class Drivers {
  public:
   /// The one with or without validation layers, made when first asked for and never destroyed:
   /// drivers tear themselves down at exit, in an order nobody can rely on.
-  static Instance& of(bool validation);
+  static Drivers& of(bool validation);
 
   /// The devices, or the reasons why there are none. A failed search is made again.
   std::pair<std::vector<DeviceFacts>, std::vector<std::string>> devices();
@@ -40,7 +40,7 @@ class Instance {
   Messages& messages() noexcept { return messages_; }
 
  private:
-  explicit Instance(bool validation) : validation_(validation) {}
+  explicit Drivers(bool validation) : validation_(validation) {}
   void search();
   std::string create();
 
