@@ -22,7 +22,9 @@ namespace salvo {
 /// What `if_` returns, so that an else can follow.
 class IfChain {
  public:
+  /// @cond internal
   explicit IfChain(detail::ValueId node) : node_(node) {}
+  /// @endcond
   void else_(const std::function<void()>& body) && { detail::trace_else(node_, body); }
   /// The condition is evaluated only where the ones before did not hold.
   template <std::invocable C>
@@ -164,12 +166,12 @@ void switch_(const V& value, std::vector<Case> cases, const std::function<void()
 inline void barrier(std::source_location where = std::source_location::current()) {
   detail::emit_statement(ir::Op::Barrier, 0, where);
 }
-/// A named step of all threads of the block, ended by a barrier.
+/// A named step of all threads of the block, ended by a barrier. What goes wrong in it, found while
+/// tracing or by the Interpreter, is reported with the name. A step within a step has its own.
 template <std::invocable F>
-void superstep(std::string_view, F body,
+void superstep(std::string_view name, F body,
                std::source_location where = std::source_location::current()) {
-  body();
-  barrier(where);
+  detail::emit_superstep(name, body, where);
 }
 enum class Scope : std::uint8_t { block = 0, device = 1 };
 inline void fence(Scope scope, std::source_location where = std::source_location::current()) {

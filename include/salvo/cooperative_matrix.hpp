@@ -109,8 +109,10 @@ class CooperativeMatrix {
   }
   ~CooperativeMatrix() = default;
 
+  /// @cond internal
   /// Its number in the kernel.
   std::uint32_t id() const { return id_; }
+  /// @endcond
 
  private:
   template <class A, class C, std::uint32_t M, std::uint32_t N, std::uint32_t K>

@@ -61,9 +61,11 @@ T host_value(std::uint64_t bits) noexcept {
 template <class T>
 class HostSpan {
  public:
+  /// @cond internal
   explicit HostSpan(const ir::HostArgument& argument)
       : data_(reinterpret_cast<T*>(argument.data)),
         size_(static_cast<std::size_t>(argument.length)) {}
+  /// @endcond
   T& operator[](std::size_t index) const {
     if (index >= size_) detail::host_index_out_of_range(index, size_);
     return data_[index];

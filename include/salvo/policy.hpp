@@ -38,7 +38,9 @@ struct Grant {
 /// it.
 class Policy {
  public:
+  /// @cond internal
   explicit Policy(std::shared_ptr<runtime::Core> core) : core_(std::move(core)) {}
+  /// @endcond
 
   /// Throws Errc::invalid_argument if `reason` is empty. A second grant replaces the reason.
   template <class... P>

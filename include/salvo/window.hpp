@@ -106,7 +106,9 @@ struct WindowStats {
 /// SALVO_EPILOGUE=0 in the environment start with the window or epilogue fusion off.
 class Window {
  public:
+  /// @cond internal
   explicit Window(std::shared_ptr<runtime::Core> core) : core_(std::move(core)) {}
+  /// @endcond
 
   void set_enabled(bool on);
   /// Throws Errc::invalid_argument for an unknown backend name, listing the known ones (W68).

@@ -21,7 +21,9 @@ class Tracer {
  public:
   explicit Tracer(std::string name) : builder(std::move(name)) {}
 
-  void at(const std::source_location& where) { builder.at(where.file_name(), where.line()); }
+  void at(const std::source_location& where) {
+    builder.at(where.file_name(), where.line(), superstep);
+  }
 
   [[noreturn]] void fail(const std::string& message) {
     Error::Details details;
@@ -36,6 +38,7 @@ class Tracer {
   }
 
   ir::Builder builder;
+  std::string superstep;     // the one that is being traced
   std::vector<bool> unread;  // by node: a reserved load that nobody has read
   std::vector<LiveParameter> live;
 };
@@ -346,6 +349,16 @@ void emit_switch(ValueId value, const std::vector<std::int64_t>& cases,
   }
   builder.at(location);
   builder.append(std::move(node));
+}
+
+void emit_superstep(std::string_view name, const Body& body, const std::source_location& where) {
+  auto& one = tracer();
+  const std::string enclosing = std::exchange(one.superstep, std::string(name));
+  one.at(where);
+  body();
+  emit_statement(Op::Barrier, 0, where);
+  one.superstep = enclosing;
+  one.at(where);
 }
 
 void mark_no_fuse() {

@@ -72,16 +72,17 @@ void Builder::close() {
   stack_.pop_back();
 }
 
-void Builder::at(std::string_view file, std::uint32_t line) {
+void Builder::at(std::string_view file, std::uint32_t line, std::string_view superstep) {
   // Kernels are short and lines repeat: looking back a little finds nearly every repetition.
   auto& locations = kernel_.locations;
   for (std::size_t i = locations.size(); i-- > 0;) {
-    if (locations[i].line == line && locations[i].file == file) {
+    if (locations[i].line == line && locations[i].superstep == superstep &&
+        locations[i].file == file) {
       location_ = static_cast<LocationId>(i);
       return;
     }
   }
-  locations.push_back({std::string(file), line});
+  locations.push_back({std::string(file), line, std::string(superstep)});
   location_ = static_cast<LocationId>(locations.size() - 1);
 }
 

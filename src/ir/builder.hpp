@@ -39,7 +39,7 @@ class Builder {
   BlockId current() const noexcept { return stack_.back(); }
 
   /// Later nodes carry this location.
-  void at(std::string_view file, std::uint32_t line);
+  void at(std::string_view file, std::uint32_t line, std::string_view superstep = {});
   LocationId location() const noexcept { return location_; }
   void at(LocationId location) noexcept { location_ = location; }
 

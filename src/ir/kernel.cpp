@@ -235,6 +235,12 @@ int operands_without_slot(Op op) noexcept {
   return -1;
 }
 
+std::string in_superstep(const Kernel& kernel, const Node& node) {
+  if (node.location >= kernel.locations.size()) return {};
+  const std::string& name = kernel.locations[node.location].superstep;
+  return name.empty() ? std::string() : " in superstep '" + name + "'";
+}
+
 ValueId Kernel::slot_of(const Node& node) const noexcept {
   const int plain = operands_without_slot(node.op);
   return plain >= 0 && node.operand_count > plain ? node.operands[static_cast<std::size_t>(plain)]

@@ -94,6 +94,7 @@ std::uint32_t line_alignment(const Matrix& matrix, MatrixLayout layout) noexcept
 struct Location {
   std::string file;
   std::uint32_t line = 0;
+  std::string superstep = {};  // its name, empty outside of one
   friend bool operator==(const Location&, const Location&) = default;
 };
 
@@ -159,6 +160,9 @@ struct Kernel {
   std::uint64_t shared_bytes() const noexcept;
   bool has_dynamic_shared() const noexcept;
 };
+
+/// " in superstep 'load'", or nothing where the node is in none.
+std::string in_superstep(const Kernel& kernel, const Node& node);
 
 // Classes of operations, so that no pass keeps a list of its own.
 bool is_leaf(Op op) noexcept;       // Constant .. WarpSize, ForIndex

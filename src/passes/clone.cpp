@@ -43,7 +43,8 @@ ir::ValueId Cloner::value(ir::ValueId id) const {
 void Cloner::locate(ir::LocationId location) {
   if (location == kNone) return to_.at(kNone);
   if (locations_[location] == kNone) {
-    to_.at(from_.locations[location].file, from_.locations[location].line);
+    const ir::Location& original = from_.locations[location];
+    to_.at(original.file, original.line, original.superstep);
     locations_[location] = to_.location();
   }
   to_.at(locations_[location]);

@@ -343,13 +343,14 @@ class Analysis {
   }
 
   void report(ValueId id, ValueId cause) {
+    const ir::Node& node = kernel_.node(id);
     const Op op = kernel_.node(cause).op;
     const bool jumped = op == Op::Return || op == Op::Break || op == Op::Continue;
     const std::string why =
         jumped ? fmt::format("comes after a {} that only some threads take", ir::name(op))
                : "is reached under a condition that differs between threads";
-    divergences_.push_back(
-        {id, fmt::format("{} {} ({})", ir::name(kernel_.node(id).op), why, place(cause))});
+    divergences_.push_back({id, fmt::format("{}{} {} ({})", ir::name(node.op),
+                                            ir::in_superstep(kernel_, node), why, place(cause))});
   }
 
   const ir::Kernel& kernel_;

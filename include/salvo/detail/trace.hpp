@@ -8,6 +8,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "salvo/ir.hpp"
@@ -66,6 +67,8 @@ void emit_while(const std::function<ValueId()>& condition, const Body& body, std
                 const std::source_location& where);
 void emit_switch(ValueId value, const std::vector<std::int64_t>& cases,
                  const std::vector<Body>& bodies, const std::source_location& where);
+/// Traces `body` and a barrier; the locations of both carry the name.
+void emit_superstep(std::string_view name, const Body& body, const std::source_location& where);
 void mark_no_fuse();
 
 /// An argument of user code: a span's memory, or a value.

@@ -23,7 +23,7 @@ Error fault_at(const ir::Kernel& kernel, const ir::Node& node, Errc code, std::s
                std::string message) {
   Error::Details details;
   details.code = code;
-  details.message = std::move(message);
+  details.message = std::move(message) + ir::in_superstep(kernel, node);
   details.backend = "Interpreter";
   details.operation = std::move(operation);
   details.kernel = kernel.name;

@@ -70,13 +70,14 @@ void NativeExecutable::throw_fault(const LaunchFault& fault) const {
   details.kernel = lowered_->name;
   details.may_have_started = true;
   details.message =
-      fmt::format("{} of {}[{}]{}{} {} its {} elements, by thread ({},{},{}) of block ({},{},{})",
+      fmt::format("{} of {}[{}]{}{} {} its {} elements, by thread ({},{},{}) of block ({},{},{}){}",
                   node.op == ir::Op::Load    ? "read"
                   : node.op == ir::Op::Store ? "write"
                                              : ir::name(node.op),
                   lowered_->memories[node.memory].name, fault.index, field.empty() ? "" : ".",
                   field, fault.index < 0 ? "before" : "past", fault.length, fault.thread[0],
-                  fault.thread[1], fault.thread[2], fault.block[0], fault.block[1], fault.block[2]);
+                  fault.thread[1], fault.thread[2], fault.block[0], fault.block[1], fault.block[2],
+                  ir::in_superstep(*lowered_, node));
   if (node.location < lowered_->locations.size()) {
     const ir::Location& location = lowered_->locations[node.location];
     details.source = {location.file, location.line};
