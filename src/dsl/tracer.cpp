@@ -17,6 +17,8 @@ namespace {
 
 using ir::ValueId;
 
+constexpr std::size_t kMostNesting = 1000;
+
 class Tracer {
  public:
   explicit Tracer(std::string name) : builder(std::move(name)) {}
@@ -35,6 +37,18 @@ class Tracer {
       details.source = {place.file, place.line};
     }
     throw Error(std::move(details));
+  }
+
+  /// A nested block becomes current.
+  ir::BlockId open() {
+    check_nesting();
+    return builder.open();
+  }
+  /// Before the recursion of whoever reads the kernel, or of the body itself, runs out of stack.
+  void check_nesting() {
+    if (builder.nesting() >= kMostNesting) {
+      fail(fmt::format("branches and loops nest deeper than {}", kMostNesting));
+    }
   }
 
   ir::Builder builder;
@@ -263,17 +277,19 @@ ValueId emit_if(ValueId condition, const Body& then, const std::source_location&
   one.at(where);
   ir::Builder& builder = one.builder;
   const auto location = builder.location();
-  const auto then_block = builder.open();
+  const auto then_block = one.open();
   then();
   builder.close();
-  const auto else_block = builder.open();
+  const auto else_block = one.open();
   builder.close();
   builder.at(location);
   return builder.if_(condition, then_block, else_block);
 }
 
 void trace_else(ValueId if_node, const Body& otherwise) {
-  ir::Builder& builder = tracer().builder;
+  auto& one = tracer();
+  one.check_nesting();
+  ir::Builder& builder = one.builder;
   builder.reopen(builder.kernel().node(if_node).blocks[1]);
   otherwise();
   builder.close();
@@ -293,7 +309,7 @@ void emit_for(const Loop& loop, const std::function<void(ValueId)>& body,
   node.unroll = loop.unroll;
   const ir::Scalar type = builder.kernel().node(loop.first).type;
   const ValueId id = builder.append(std::move(node));
-  const auto block = builder.open();
+  const auto block = one.open();
   builder.kernel().nodes[id].blocks = {block};
   ir::Node counter;
   counter.op = Op::ForIndex;
@@ -310,10 +326,10 @@ void emit_while(const std::function<ValueId()>& condition, const Body& body, std
   one.at(where);
   ir::Builder& builder = one.builder;
   const auto location = builder.location();
-  const auto condition_block = builder.open();
+  const auto condition_block = one.open();
   const ValueId value = condition();
   builder.close();
-  const auto body_block = builder.open();
+  const auto body_block = one.open();
   body();
   builder.close();
   builder.at(location);
@@ -343,7 +359,7 @@ void emit_switch(ValueId value, const std::vector<std::int64_t>& cases,
   node.operand_count = 1;
   node.cases = cases;
   for (const Body& body : bodies) {
-    node.blocks.push_back(builder.open());
+    node.blocks.push_back(one.open());
     body();
     builder.close();
   }

@@ -33,9 +33,10 @@ class Builder {
                        MatrixUse use);
 
   // Blocks.
-  BlockId open();                                          // a new block becomes current
-  void close();                                            // back to the enclosing one
-  void reopen(BlockId block) { stack_.push_back(block); }  // continues a closed block
+  BlockId open();                                                 // a new block becomes current
+  void close();                                                   // back to the enclosing one
+  std::size_t nesting() const noexcept { return stack_.size(); }  // of the current block
+  void reopen(BlockId block) { stack_.push_back(block); }         // continues a closed block
   BlockId current() const noexcept { return stack_.back(); }
 
   /// Later nodes carry this location.

@@ -249,6 +249,29 @@ TEST(K04Control, K4_LoopsBranchesSwitchesAndReturns) {
   }
 }
 
+/// A kernel of so many nested branches, which it makes by recursion.
+void nest(int depth, const Span<float>& x) {
+  if (depth == 0) {
+    x[0] = 1.0f;
+    return;
+  }
+  if_(x[0] < 1.0f, [&] { nest(depth - 1, x); });
+}
+
+TEST(K04Control, K4_NestingIsAsDeepAsIsSaidAndDeeperIsRefused) {
+  constexpr int kDeepest = 999;  // the body of the kernel is a block too
+  const auto deep = kernel("deep", [](Span<float> x) { nest(kDeepest, x); });
+  EXPECT_NE(deep.source("OpenCL").find("= 1.0f;"), std::string::npos);
+  try {
+    kernel("deeper", [](Span<float> x) { nest(100 * kDeepest, x); });
+    ADD_FAILURE() << "it was traced";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_kernel);
+    EXPECT_EQ(error.message(), "branches and loops nest deeper than 1000");
+    EXPECT_TRUE(error.kernel_location().known());
+  }
+}
+
 TEST(K05Helpers, K5_HelpersAreFunctionsAndLocalArraysAreAThreadsOwn) {
   const auto square = [](const auto& value) { return value * value; };
   const auto helped = kernel("helped", [square](Span<float> r) {
