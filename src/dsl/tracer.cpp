@@ -17,7 +17,7 @@ namespace {
 
 using ir::ValueId;
 
-constexpr std::size_t kMostNesting = 1000;
+constexpr std::size_t kMostNesting = 256;
 
 class Tracer {
  public:
