@@ -94,8 +94,8 @@ void dispatch(ComputeEncoder* self, Selector, Three blocks, Three threads) {
   auto bound = std::make_shared<std::vector<Bound>>(self->bound);
   Dispatch what;
   what.entry = kernel.entry;
-  what.hooks = self->pipeline->library->hooks;
-  what.threads_meet = self->pipeline->library->threads_meet;
+  what.hooks = self->pipeline->owner->hooks;
+  what.threads_meet = self->pipeline->owner->threads_meet;
   what.flushes = driver_knobs().flushes;
   what.shared_bytes = self->shared_bytes;
   what.blocks = blocks;

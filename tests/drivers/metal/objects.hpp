@@ -61,17 +61,17 @@ struct LibraryObject : Object {
 
 struct Function : Object {
   Function(std::shared_ptr<const Library> in, const Kernel& found)
-      : Object(class_of("MTLFunction")), library(std::move(in)), kernel(found) {}
-  const std::shared_ptr<const Library> library;
+      : Object(class_of("MTLFunction")), owner(std::move(in)), kernel(found) {}
+  const std::shared_ptr<const Library> owner;  // keeps the kernel
   const Kernel& kernel;
 };
 
 struct Pipeline : Object {
   explicit Pipeline(const Function& function)
       : Object(class_of("MTLComputePipelineState")),
-        library(function.library),
+        owner(function.owner),
         kernel(function.kernel) {}
-  const std::shared_ptr<const Library> library;
+  const std::shared_ptr<const Library> owner;  // keeps the kernel
   const Kernel& kernel;
 };
 
