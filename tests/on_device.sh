@@ -32,6 +32,10 @@ run() { # kind, step, program, argument...
   fi
   local log=$results/$step.log begun=$SECONDS status=0
   timeout "$seconds" "$program" "$@" >"$log" 2>&1 || status=$?
+  # A program that prints its help has run nothing, and ends well.
+  if [ "$kind" = checks ] && [ $status -eq 0 ] && ! grep -q "^\[  PASSED  \]" "$log"; then
+    status=1
+  fi
   local outcome="done"
   if [ $status -eq 124 ]; then
     outcome="NOT DONE in time"
