@@ -8,16 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/cuda_family_error.hpp"
-
 namespace salvo::backends::cuda {
 namespace {
 
 using cuda_family::Api;
 using cuda_family::DeviceAttribute;
 using cuda_family::DeviceFacts;
-using cuda_family::kSuccess;
-using cuda_family::Result;
 
 /// The release that CUDA's own version number does not tell apart; empty where the system hides it.
 std::string release() {
@@ -42,31 +38,15 @@ std::vector<CooperativeMatrixShape> cuda_matrices(int capability, int driver_ver
 }  // namespace
 
 DeviceFacts read_facts(const Api& api, int index) {
-  const cuda_family::Reporter reporter(api, "CUDA");
-  const auto check = [&](Result status, std::string_view operation) {
-    reporter.check(status, operation, Errc::backend_unavailable);
-  };
+  const cuda_family::DeviceQuery query(api, "CUDA", index);
   DeviceFacts facts;
-  check(api.DeviceGet(&facts.ordinal, index), "cuDeviceGet");
-  const auto value = [&](DeviceAttribute what) {
-    int result = 0;
-    check(api.DeviceValue(&result, static_cast<int>(what), facts.ordinal), "cuDeviceGetAttribute");
-    return static_cast<std::uint32_t>(result);
-  };
-  const auto value_or = [&](DeviceAttribute what, int otherwise) {
-    int result = 0;
-    return api.DeviceValue(&result, static_cast<int>(what), facts.ordinal) == kSuccess ? result
-                                                                                       : otherwise;
-  };
-
+  facts.ordinal = query.ordinal();
   DeviceProperties& is = facts.properties;
-  char name[256] = "";
-  check(api.DeviceName(name, sizeof(name) - 1, facts.ordinal), "cuDeviceGetName");
-  is.name = name;
+  is.name = query.name();
   is.vendor = "NVIDIA";
-  facts.capability = static_cast<int>(value(DeviceAttribute::capability_major) * 10 +
-                                      value(DeviceAttribute::capability_minor));
-  check(api.DriverVersion(&facts.driver_version), "cuDriverGetVersion");
+  facts.capability = static_cast<int>(query.value(DeviceAttribute::capability_major) * 10 +
+                                      query.value(DeviceAttribute::capability_minor));
+  facts.driver_version = query.driver_version();
   if (facts.capability < 70) {
     facts.obstacle = fmt::format("compute capability 7.0 is needed and it has {}.{}",
                                  facts.capability / 10, facts.capability % 10);
@@ -75,26 +55,25 @@ DeviceFacts read_facts(const Api& api, int index) {
   is.driver_version = fmt::format("CUDA {}.{} {}", facts.driver_version / 1000,
                                   facts.driver_version % 1000 / 10, release());
   is.platform = fmt::format("sm_{}", facts.capability);
-  is.is_integrated = value(DeviceAttribute::integrated) != 0;
+  is.is_integrated = query.value(DeviceAttribute::integrated) != 0;
 
-  std::size_t memory = 0;
-  check(api.DeviceMemory(&memory, facts.ordinal), "cuDeviceTotalMem");
-  is.memory_bytes = memory;
-  is.max_allocation_bytes = memory;
-  is.shared_bytes_per_block = value(DeviceAttribute::max_shared_per_block);
-  facts.largest_shared_bytes = static_cast<std::uint32_t>(value_or(
+  is.memory_bytes = is.max_allocation_bytes = query.memory_bytes();
+  is.shared_bytes_per_block = query.value(DeviceAttribute::max_shared_per_block);
+  facts.largest_shared_bytes = static_cast<std::uint32_t>(query.value_or(
       DeviceAttribute::max_shared_per_block_optin, static_cast<int>(is.shared_bytes_per_block)));
   is.parameter_bytes = facts.driver_version >= 12010 ? cuda_family::kLargeParameterBytes
                                                      : cuda_family::kSmallParameterBytes;
-  is.max_threads_per_block = value(DeviceAttribute::max_threads_per_block);
-  is.max_block = {value(DeviceAttribute::max_block_x), value(DeviceAttribute::max_block_y),
-                  value(DeviceAttribute::max_block_z)};
-  is.max_grid = {value(DeviceAttribute::max_grid_x), value(DeviceAttribute::max_grid_y),
-                 value(DeviceAttribute::max_grid_z)};
-  is.compute_units = value(DeviceAttribute::multiprocessors);
-  is.warp_size = value(DeviceAttribute::warp_size);
+  is.max_threads_per_block = query.value(DeviceAttribute::max_threads_per_block);
+  is.max_block = {query.value(DeviceAttribute::max_block_x),
+                  query.value(DeviceAttribute::max_block_y),
+                  query.value(DeviceAttribute::max_block_z)};
+  is.max_grid = {query.value(DeviceAttribute::max_grid_x), query.value(DeviceAttribute::max_grid_y),
+                 query.value(DeviceAttribute::max_grid_z)};
+  is.compute_units = query.value(DeviceAttribute::multiprocessors);
+  is.warp_size = query.value(DeviceAttribute::warp_size);
   facts.pools = api.PoolCreate && api.PoolDestroy && api.PoolSet && api.PoolShare && api.PoolTrim &&
-                api.PoolAlloc && api.PoolFree && value_or(DeviceAttribute::memory_pools, 0) != 0;
+                api.PoolAlloc && api.PoolFree &&
+                query.value_or(DeviceAttribute::memory_pools, 0) != 0;
 
   is.cooperative_matrices = cuda_matrices(facts.capability, facts.driver_version);
   // From compute capability 7.0 on, every device has all of these.

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/cuda_family_error.hpp"
 #include "backends/hip/hip_api.hpp"
 
 namespace salvo::backends::hip {
@@ -29,25 +28,14 @@ int generation(std::string_view architecture) noexcept {
 }
 
 DeviceFacts read_facts(const Api& api, int index) {
-  const cuda_family::Reporter reporter(api, "HIP");
-  const auto check = [&](Result status, std::string_view operation) {
-    reporter.check(status, operation, Errc::backend_unavailable);
-  };
+  const cuda_family::DeviceQuery query(api, "HIP", index);
   DeviceFacts facts;
-  check(api.DeviceGet(&facts.ordinal, index), "cuDeviceGet");
-  const auto value = [&](Attribute what) {
-    int result = 0;
-    check(api.DeviceValue(&result, static_cast<int>(what), facts.ordinal), "cuDeviceGetAttribute");
-    return static_cast<std::uint32_t>(result);
-  };
-
+  facts.ordinal = query.ordinal();
   DeviceProperties& is = facts.properties;
-  char name[256] = "";
-  check(api.DeviceName(name, sizeof(name) - 1, facts.ordinal), "cuDeviceGetName");
-  is.name = name;
+  is.name = query.name();
   is.vendor = "AMD";
   is.platform = architecture(facts.ordinal);
-  check(api.DriverVersion(&facts.driver_version), "cuDriverGetVersion");
+  facts.driver_version = query.driver_version();
   is.driver_version =
       fmt::format("HIP {}.{}.{}", facts.driver_version / 10'000'000,
                   facts.driver_version / 100'000 % 100, facts.driver_version % 100'000);
@@ -56,24 +44,21 @@ DeviceFacts read_facts(const Api& api, int index) {
         fmt::format("an architecture from gfx900 on is needed and it is '{}'", is.platform);
     return facts;
   }
-  is.is_integrated = value(Attribute::integrated) != 0;
+  is.is_integrated = query.value(Attribute::integrated) != 0;
 
-  std::size_t memory = 0;
-  check(api.DeviceMemory(&memory, facts.ordinal), "cuDeviceTotalMem");
-  is.memory_bytes = memory;
-  is.max_allocation_bytes = memory;
-  is.shared_bytes_per_block = value(Attribute::max_shared_per_block);
+  is.memory_bytes = is.max_allocation_bytes = query.memory_bytes();
+  is.shared_bytes_per_block = query.value(Attribute::max_shared_per_block);
   is.parameter_bytes = cuda_family::kSmallParameterBytes;
-  is.max_threads_per_block = value(Attribute::max_threads_per_block);
-  is.max_block = {value(Attribute::max_block_x), value(Attribute::max_block_y),
-                  value(Attribute::max_block_z)};
+  is.max_threads_per_block = query.value(Attribute::max_threads_per_block);
+  is.max_block = {query.value(Attribute::max_block_x), query.value(Attribute::max_block_y),
+                  query.value(Attribute::max_block_z)};
   // A dispatch counts threads, in 32 bits, where CUDA counts blocks.
   const std::uint64_t blocks = 0xffff'ffffu / std::max(1u, is.max_threads_per_block);
-  is.max_grid = {std::min<std::uint64_t>(value(Attribute::max_grid_x), blocks),
-                 std::min<std::uint64_t>(value(Attribute::max_grid_y), blocks),
-                 std::min<std::uint64_t>(value(Attribute::max_grid_z), blocks)};
-  is.compute_units = value(Attribute::multiprocessors);
-  is.warp_size = value(Attribute::warp_size);
+  is.max_grid = {std::min<std::uint64_t>(query.value(Attribute::max_grid_x), blocks),
+                 std::min<std::uint64_t>(query.value(Attribute::max_grid_y), blocks),
+                 std::min<std::uint64_t>(query.value(Attribute::max_grid_z), blocks)};
+  is.compute_units = query.value(Attribute::multiprocessors);
+  is.warp_size = query.value(Attribute::warp_size);
 
   // From this generation on, every device has all of these; adding to floats by compare-exchange
   // where there is no instruction that keeps denormals.
