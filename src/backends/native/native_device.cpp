@@ -259,6 +259,11 @@ void NativeDevice::read_async(runtime::Queue& queue, const HostBlock& to, std::s
   read(queue, static_cast<std::byte*>(to.data) + to_offset, from, offset, bytes);
 }
 
+Buffer NativeDevice::adopt(std::uint64_t address, std::size_t bytes) {
+  if (address == 0) fail(Errc::invalid_argument, "adopt", "there is no memory at address 0");
+  return {.handle = static_cast<std::uintptr_t>(address), .bytes = bytes, .address = address};
+}
+
 // Order.
 
 std::unique_ptr<runtime::Queue> NativeDevice::make_queue(int) {
