@@ -112,7 +112,7 @@ TEST(IrMatrices, EachFaultHasItsWordsAndItsLine) {
               ElementsAre("%2 matrix_copy of 'sum', which is another type of matrix "
                           "(k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.b.matrix("odd", Scalar::F32, 16, 16, MatrixUse::a); }),
-              ElementsAre("kernel 'k': matrix 'odd', of use a, is f32"));
+              ElementsAre("matrix 'odd', of use a, is f32"));
 }
 
 TEST(IrMatrices, AMatrixHasOneLayoutAlsoThroughCopies) {
