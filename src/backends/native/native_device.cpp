@@ -126,7 +126,12 @@ std::unique_ptr<runtime::Executable> NativeDevice::build(const ir::Kernel& kerne
                                                          const runtime::Program& program,
                                                          std::span<const std::byte> cached) {
   if (const std::vector<std::string> faults = ir::verify(kernel); !faults.empty()) {
-    fail(Errc::invalid_kernel, "build", faults.front(), fmt::format("{}", fmt::join(faults, "\n")));
+    throw Error(Error::Details{.code = Errc::invalid_kernel,
+                               .message = faults.front(),
+                               .backend = std::string(kName),
+                               .operation = "build",
+                               .kernel = kernel.name,
+                               .log = fmt::format("{}", fmt::join(faults, "\n"))});
   }
   std::vector<std::byte> object(cached.begin(), cached.end());
   if (object.empty()) object = compiler_.compile(program.code);
