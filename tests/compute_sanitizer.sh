@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the conformance suite and the device rules under NVIDIA's compute-sanitizer.
+# Runs the conformance suite and the rules under NVIDIA's compute-sanitizer.
 # SPDX-License-Identifier: MIT
 #
 # Usage: tests/compute_sanitizer.sh BUILD_FOLDER [TOOL ...]
@@ -61,6 +61,7 @@ report() {  # program, tool
 
 for tool in "$@"; do
   start tests/conformance/conformance_test '*CUDA*' "$tool"
+  start tests/rules/rules_test '*CUDA*:*Cuda*' "$tool"
   start tests/rules/device_rules_test '*CUDA*:*Cuda*' "$tool"
   [ "$tool" = memcheck ] || continue
   # The tool must find a kernel that does write where there is no memory.
@@ -70,6 +71,7 @@ done
 wait
 for tool in "$@"; do
   report tests/conformance/conformance_test "$tool"
+  report tests/rules/rules_test "$tool"
   report tests/rules/device_rules_test "$tool"
   [ "$tool" = memcheck ] || continue
   grep -q 'Invalid __global__ write' "$logs/wild" || {

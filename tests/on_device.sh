@@ -60,6 +60,20 @@ check() { # step, program, filter
   run checks "$1" "$2" --gtest_brief=1 --gtest_filter="$3"
 }
 
+# What runs on every device there is, or opens them all: the others are hidden.
+alone() { # command of this script...
+  (
+    for other in CUDA_PTX CUDA_C HIP LEVEL_ZERO METAL OPENCL VULKAN WEBGPU; do
+      spelled=$(echo "$device" | tr '[:lower:]' '[:upper:]')
+      [ "$spelled" = LEVELZERO ] && spelled=LEVEL_ZERO
+      case $other in "$spelled"*) ;; *) export "SALVO_DISABLE_$other=1" ;; esac
+    done
+    failed=0
+    "$@"
+    exit $failed
+  ) || failed=1
+}
+
 on="*/$device*"
 # Fixtures of one device's own carry its name.
 own="*$device*"
@@ -71,26 +85,14 @@ flags=$(dirname "$0")/rules/recorded.flags
 case $device in CUDA) recorded="CUDA/PTX CUDA/C" ;; *) recorded=$device ;; esac
 for backend in $recorded; do
   export SALVO_TEST_RECORDED="$backend"
-  run checks "recorded_rules_${backend#*/}" tests/rules/rules_test --gtest_flagfile="$flags"
-  run checks "recorded_launch_path_${backend#*/}" tests/rules/launch_path_test --gtest_flagfile="$flags"
+  alone run checks "recorded_rules_${backend#*/}" tests/rules/rules_test --gtest_flagfile="$flags"
+  alone run checks "recorded_launch_path_${backend#*/}" tests/rules/launch_path_test --gtest_flagfile="$flags"
 done
 unset SALVO_TEST_RECORDED
 check device_rules tests/rules/device_rules_test "$own"
 check launch_path tests/rules/launch_path_test "$own"
-check cooperative_matrices tests/rules/cooperative_matrix_test "$on"
-# These run on every device there is: the others are hidden.
-random() { # step, filter
-  (
-    for other in CUDA_PTX CUDA_C HIP LEVEL_ZERO METAL OPENCL VULKAN WEBGPU; do
-      spelled=$(echo "$device" | tr '[:lower:]' '[:upper:]')
-      [ "$spelled" = LEVELZERO ] && spelled=LEVEL_ZERO
-      case $other in "$spelled"*) ;; *) export "SALVO_DISABLE_$other=1" ;; esac
-    done
-    failed=0
-    check "$1" tests/random/random_test "$2"
-    exit $failed
-  ) || failed=1
-}
+alone check cooperative_matrices tests/rules/cooperative_matrix_test "*"
+random() { alone check "$1" tests/random/random_test "$2"; }
 if [ "$device" = Native ]; then
   random random_programs "*NativeIfItWereHeld"
 else

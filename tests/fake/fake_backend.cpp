@@ -133,6 +133,11 @@ void require_recorded() {
   if (!missing.empty()) throw std::runtime_error("no device to record: " + missing);
 }
 
+DeviceProperties properties_of_recorded() {
+  require_recorded();
+  return make_recorded()->open().front()->properties();
+}
+
 struct Watch {
   std::mutex lock;
   std::function<void(const ir::Kernel&)> see;
@@ -575,6 +580,11 @@ class FakeBackend final : public runtime::Backend {
 };
 
 }  // namespace
+
+DeviceProperties recorded_properties() {
+  static const DeviceProperties properties = properties_of_recorded();
+  return properties;
+}
 
 void watch_builds(std::function<void(const ir::Kernel&)> see) {
   const std::lock_guard lock(watch().lock);

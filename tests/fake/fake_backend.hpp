@@ -141,6 +141,9 @@ struct FakeOptions {
 /// driver too. What the devices report stays the same, but for the width of warps.
 std::string_view recorded_backend();
 
+/// What that backend's first device says of itself, for what no rule promises of every device.
+DeviceProperties recorded_properties();
+
 /// Work of queues that were made is done only when something waits for it, as late as the API
 /// allows: what is read too early is wrong every time. Its clock counts launches, a millisecond
 /// each.

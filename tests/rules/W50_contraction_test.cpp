@@ -59,13 +59,23 @@ TEST(W50Contraction, W50_FixedFormsFusedOperationsPerKernelAndOffFormsNone) {
   const std::vector<float> x = telling_values(kCount);
   const std::vector<float> fused = run(fake.device(), kernel, x),
                            apart = run(fake.device(), off, x);
+  // IEEE 754 leaves the sign of a new NaN open, and some devices take a denormal for zero in some
+  // operations: neither is about contraction.
+  const bool keeps_denormals = recorded_properties().denormals_f32;
+  const auto expect_is = [](float is, float expected, float of) {
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(is)) << of;
+    } else {
+      EXPECT_TRUE(same_bits({&is, 1}, std::vector<float>{expected})) << of;
+    }
+  };
   int differ = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const float product = x[i] * x[i];
-    if (std::isnan(x[i])) continue;
-    EXPECT_TRUE(same_bits({&fused[i], 1}, std::vector<float>{std::fma(x[i], x[i], x[i])})) << x[i];
-    EXPECT_TRUE(same_bits({&apart[i], 1}, std::vector<float>{product + x[i]})) << x[i];
-    differ += fused[i] == apart[i] ? 0 : 1;
+    if (!keeps_denormals && std::fpclassify(x[i]) == FP_SUBNORMAL) continue;
+    expect_is(fused[i], std::fma(x[i], x[i], x[i]), x[i]);
+    expect_is(apart[i], product + x[i], x[i]);
+    if (!std::isnan(fused[i])) differ += fused[i] == apart[i] ? 0 : 1;
   }
   EXPECT_GT(differ, 50);  // the test can tell one from the other
 }
