@@ -99,14 +99,17 @@ WindowStats Window::stats() const {
     stats.compile_cache_keys += first.compile_cache_keys;
   }
   for (std::size_t i = 0; i < counters.refusals.size(); ++i) {
-    const std::uint64_t count = counters.refusals[i];
+    const std::uint64_t again = launches.ran_again(i);
+    stats.submitted += again;
+    stats.issued += again;
+    const std::uint64_t count = counters.refusals[i] + again;
     if (count > 0) stats.refusals[static_cast<Reason>(i)] = count;
   }
   return stats;
 }
 
 void Window::reset_stats() {
-  api::window_of(*core_).counters().reset();
+  api::window_of(*core_).reset_counts();
   for (const auto& device : core_->devices()) device->first_launch_counts().reset();
 }
 

@@ -317,15 +317,14 @@ void DeviceState::on_scratch_drain(std::function<void()> reclaim) {
   reclaimers_.push_back(std::move(reclaim));
 }
 
-DeviceState::IssueTurn::IssueTurn(DeviceState& device) : device_(device) {
-  if (device.is_reclaiming()) {
-    throw Error(Errc::invalid_argument,
-                "what on_scratch_drain registered launched a kernel or cleared a cache");
-  }
-  device.issue_lock_.lock();
-  device.reclaimed_.wait(device.issue_lock_, [&] {
-    return device.reclaiming_.load(std::memory_order_relaxed) == std::thread::id();
-  });
+void DeviceState::IssueTurn::refuse_reclaiming() {
+  throw Error(Errc::invalid_argument,
+              "what on_scratch_drain registered launched a kernel or cleared a cache");
+}
+
+void DeviceState::wait_for_reclaimed() {
+  reclaimed_.wait(issue_lock_,
+                  [&] { return reclaiming_.load(std::memory_order_relaxed) == std::thread::id(); });
 }
 
 void DeviceState::reclaim_outside() {

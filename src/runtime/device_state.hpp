@@ -92,12 +92,20 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   /// `on_scratch_drain` registered. Throws Errc::invalid_argument if that is this thread.
   class IssueTurn {
    public:
-    explicit IssueTurn(DeviceState& device);
+    explicit IssueTurn(DeviceState& device) : device_(device) {
+      if (device.is_reclaiming()) [[unlikely]]
+        refuse_reclaiming();
+      device.issue_lock_.lock();
+      if (device.reclaiming_.load(std::memory_order_relaxed) != std::thread::id()) [[unlikely]]
+        device.wait_for_reclaimed();
+    }
     ~IssueTurn() { device_.issue_lock_.unlock(); }
     IssueTurn(const IssueTurn&) = delete;
     IssueTurn& operator=(const IssueTurn&) = delete;
 
    private:
+    [[noreturn]] static void refuse_reclaiming();
+
     DeviceState& device_;
   };
   /// Whether this thread is in what `on_scratch_drain` registered.
@@ -201,6 +209,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   FloatProbe probe();
   void grow_scratch(std::uint32_t& mark, std::uint32_t bytes);
   void reclaim_outside();
+  /// Until the thread that let go of the issue lock for `reclaim_outside` has it again. It is held.
+  void wait_for_reclaimed();
   [[noreturn]] static void throw_closed();
   /// After a wait: what ran for the first time may have made what is destroyed at exit (W61).
   void note_waited() noexcept {

@@ -31,4 +31,29 @@ struct Counters {
   }
 };
 
+/// Launches of one device that ran as they ran before, by why they are not held: each was
+/// submitted, refused and issued. Added to by who holds the issue lock, so that no locked operation
+/// of the processor waits for what the driver wrote to its device.
+class AgainCounts {
+ public:
+  void raise(Reason reason) noexcept {
+    std::atomic<std::uint64_t>& count = counts_[static_cast<std::size_t>(reason)];
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  /// Since `reset`. Any thread may ask.
+  std::uint64_t of(std::size_t reason) const noexcept {
+    return counts_[reason].load(std::memory_order_relaxed) -
+           reset_at_[reason].load(std::memory_order_relaxed);
+  }
+  /// Leaves the counts alone, which another thread may be adding to.
+  void reset() noexcept {
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      reset_at_[i].store(counts_[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, Counters::kReasons> counts_{}, reset_at_{};
+};
+
 }  // namespace salvo::window

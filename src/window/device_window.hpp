@@ -15,8 +15,10 @@
 #include "runtime/device_state.hpp"
 #include "salvo/detail/storage.hpp"
 #include "salvo/dims.hpp"
+#include "window/counters.hpp"
 #include "window/hazards.hpp"
 #include "window/held_launch.hpp"
+#include "window/known_launches.hpp"
 #include "window/plan.hpp"
 #include "window/recorder.hpp"
 #include "window/repetition.hpp"
@@ -76,19 +78,6 @@ struct Held {
   void sweep();
 };
 
-/// A launch that runs at once. Kept for its memory.
-struct Immediate {
-  struct BoundSpan {
-    runtime::Storage* storage;
-    runtime::DeviceCopy* copy;
-    ByteRange bytes;
-    bool writes;
-  };
-  std::vector<runtime::Argument> arguments;
-  std::vector<BoundSpan> spans;
-  bool may_alias = false;  // two of its spans overlap and one is written (W80)
-};
-
 /// A fused launch, bound.
 struct FusedLaunch {
   runtime::LaunchShape shape;
@@ -102,8 +91,9 @@ struct Issuing {
   std::vector<FusedLaunch> fused_launches;       // that the commands point to, by group
   PlanCache plans;
   std::vector<runtime::Argument> arguments;  // of the fused launch being issued
-  Immediate immediate;                       // the launch that runs at once
-  bool unsubmitted = false;                  // launched, not yet submitted
+  KnownLaunches known;                       // that ran at once
+  AgainCounts again;
+  bool unsubmitted = false;  // launched, not yet submitted
 };
 
 struct DeviceWindow {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,6 +20,17 @@ inline bool is_empty(const runtime::LaunchShape& shape) noexcept {
   return shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0;
 }
 
+/// Whether two launches ask for the same threads and shared memory.
+inline bool same_dims(const Dims& a, const Dims& b) noexcept {
+  if (a.is_range() != b.is_range() || a.shared_bytes() != b.shared_bytes() ||
+      a.automatic_block() != b.automatic_block()) {
+    return false;
+  }
+  if (a.is_range() && a.automatic_block()) return a.range() == b.range();
+  return a.range() == b.range() && a.grid_size() == b.grid_size() &&
+         a.block_size() == b.block_size();
+}
+
 /// Whether a launch can be made of arguments as they are.
 inline bool is_ready(const detail::CallArgument& argument,
                      const runtime::DeviceState& device) noexcept {
@@ -29,7 +41,11 @@ bool are_ready(std::span<const detail::CallArgument> arguments,
                const runtime::DeviceState& device) noexcept;
 
 /// Whether an argument's device address was handed out (W24).
-bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept;
+inline bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
+  return std::ranges::any_of(arguments, [](const detail::CallArgument& argument) {
+    return argument.storage && argument.storage->escaped();
+  });
+}
 
 /// A launch of code that the user brought (R9, R10). Nothing is known of what it reads and writes.
 struct SourceLaunch {

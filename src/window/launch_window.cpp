@@ -33,12 +33,6 @@ bool are_ready(std::span<const detail::CallArgument> arguments,
       arguments, [&](const detail::CallArgument& argument) { return is_ready(argument, device); });
 }
 
-bool touches_escaped(std::span<const detail::CallArgument> arguments) noexcept {
-  return std::ranges::any_of(arguments, [](const detail::CallArgument& argument) {
-    return argument.storage && argument.storage->escaped();
-  });
-}
-
 LaunchWindow::LaunchWindow(runtime::Core& core)
     : core_(core), explain_(core.environment().explain, core.trace()) {
   settings_.set_enabled(core.environment().window);
@@ -151,6 +145,17 @@ void LaunchWindow::upload(runtime::DeviceState& device,
   } catch (const CallFailed& failure) {
     throw Error(failure.error);
   }
+}
+
+std::uint64_t LaunchWindow::ran_again(std::size_t reason) const noexcept {
+  std::uint64_t count = 0;
+  for (const auto& window : windows_) count += window->issuing.again.of(reason);
+  return count;
+}
+
+void LaunchWindow::reset_counts() noexcept {
+  counters_.reset();
+  for (const auto& window : windows_) window->issuing.again.reset();
 }
 
 void LaunchWindow::clear_fused_cache() {

@@ -82,7 +82,10 @@ class LaunchWindow final : public runtime::HeldWork {
   void exit() noexcept;
 
   Settings& settings() noexcept { return settings_; }
-  Counters& counters() noexcept { return counters_; }
+  const Counters& counters() const noexcept { return counters_; }
+  /// Launches that ran again and were not held for this reason, which `counters` leaves out.
+  std::uint64_t ran_again(std::size_t reason) const noexcept;
+  void reset_counts() noexcept;
   Explain& explain() noexcept { return explain_; }
   Grants& grants() noexcept { return grants_; }
   /// Drops fused kernels and merged pairs, good and failed, and the plans that use them (W68).
@@ -99,10 +102,20 @@ class LaunchWindow final : public runtime::HeldWork {
     return *windows_[device.ordinal()];
   }
 
+  /// A call that repeats none, or not at once: with all its checks.
+  void submit_anew(runtime::DeviceState& device, const std::shared_ptr<KernelRecord>& kernel,
+                   const Dims& dims, std::span<const detail::CallArgument> arguments,
+                   runtime::StreamState* stream, Reason refused);
   Reason why_not_held(const runtime::DeviceState& device, bool escaped,
                       const runtime::StreamState* stream) const noexcept;
-  /// Launches at once (run_now.cpp). `ready`: the arguments were ready when they were looked at.
+  // Launching at once (run_now.cpp).
+  /// `ready`: the arguments were ready when they were looked at.
   void run_now(const LaunchCall& call, bool ready);
+  /// Launches what is known already, so that it needs no checks; false if it is not. `refused`: why
+  /// it is not held.
+  bool run_again(runtime::DeviceState& device, const KernelRecord& kernel, const Dims& dims,
+                 std::span<const detail::CallArgument> arguments, runtime::StreamState* stream,
+                 Reason refused);
 
   // Holding (hold.cpp).
   void hold(const LaunchCall& call);

@@ -12,16 +12,6 @@
 namespace salvo::window {
 namespace {
 
-bool same_dims(const Dims& a, const Dims& b) noexcept {
-  if (a.is_range() != b.is_range() || a.shared_bytes() != b.shared_bytes() ||
-      a.automatic_block() != b.automatic_block()) {
-    return false;
-  }
-  if (a.is_range() && a.automatic_block()) return a.range() == b.range();
-  return a.range() == b.range() && a.grid_size() == b.grid_size() &&
-         a.block_size() == b.block_size();
-}
-
 bool same_place(const std::source_location& a, const std::source_location& b) noexcept {
   return a.line() == b.line() && a.column() == b.column() && a.file_name() == b.file_name() &&
          a.function_name() == b.function_name();

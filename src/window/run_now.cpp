@@ -1,102 +1,85 @@
 // Launches that run at once (W7, W64): the shortest way from a call to the driver (P17).
 // SPDX-License-Identifier: MIT
-#include <cstring>
-
-#include "window/hazards.hpp"
 #include "window/launch_window.hpp"
 
 namespace salvo::window {
 namespace {
 
-/// These are done with the issue lock held. False if an argument is not ready.
-bool bind(const LaunchCall& call, Immediate& launch) {
-  const std::uint32_t store_unit = call.device.properties().store_unit_bytes;
-  launch.arguments.resize(call.arguments.size() + call.kernel.live.size());
-  launch.spans.clear();
-  launch.may_alias = false;
-  const ParameterFacts* next_facts = call.kernel.parameters.data();
-  runtime::Argument* next = launch.arguments.data();
-  for (const detail::CallArgument& given : call.arguments) {
-    const ParameterFacts& facts = *next_facts++;
-    runtime::Argument& argument = *next++;
-    argument.bits = given.bits;
-    if (!facts.is_span) continue;
-    argument.byte_offset = given.byte_offset;
-    argument.length = given.length;
-    argument.access = facts.access;
-    argument.buffer = {};
-    if (!given.storage) continue;
-    if (!is_ready(given, call.device)) return false;
-    runtime::DeviceCopy* const copy = given.storage->copy_on(call.device);
-    argument.buffer = copy->buffer;
-    const ByteRange bytes =
-        touched_bytes(given.byte_offset, given.length, facts.element_bytes, store_unit);
-    for (const Immediate::BoundSpan& other : launch.spans) {
-      launch.may_alias =
-          launch.may_alias || (other.storage == given.storage && (other.writes || facts.writes) &&
-                               other.bytes.overlaps(bytes));
-    }
-    // Read while the driver works, rather than waited for by the next atomic operation after it.
-    if (facts.writes) __builtin_prefetch(&copy->written_by, 1);
-    launch.spans.push_back({given.storage, copy, bytes, facts.writes});
-  }
-  for (const LiveValue& live : call.kernel.live) {
-    *next = {};
-    std::memcpy(&next++->bits, live.host, ir::size_of(live.type));
-  }
-  return true;
+std::uint32_t& scratch_mark_of(runtime::DeviceState& device, runtime::StreamState* stream) {
+  return stream ? stream->scratch_mark() : device.scratch_mark();
 }
 
-std::uint32_t& scratch_mark_of(const LaunchCall& call) {
-  return call.stream ? call.stream->scratch_mark() : call.device.scratch_mark();
-}
-
-void start(const LaunchCall& call, Immediate& launch, runtime::Executable& executable) {
-  runtime::DeviceState& device = call.device;
-  call.device.refuse_if_closed();
-  if (call.stream) {
-    for (const Immediate::BoundSpan& span : launch.spans) {
-      call.stream->use(*span.copy, span.writes);
+/// The issue lock is held. False if it was let go of meanwhile, and nothing was launched: what was
+/// bound may have moved.
+bool start(runtime::DeviceState& device, Issuing& issuing, runtime::StreamState* stream,
+           const std::string& kernel, const Dims& dims, BoundLaunch& launch) {
+  if (device.make_scratch(scratch_mark_of(device, stream), *launch.executable)) return false;
+  device.refuse_if_closed();
+  if (stream) {
+    for (const BoundLaunch::Span& span : launch.spans) {
+      if (span.copy) stream->use(*span.copy, span.writes);
     }
   } else {
-    call.issuing.unsubmitted = true;
+    issuing.unsubmitted = true;
   }
-  runtime::Queue& queue = call.stream ? call.stream->queue() : device.driver().queue();
-  runtime::LaunchShape shape = call.shape;
-  shape.ticket = device.launches().next_ticket();
-  device.launch(queue, scratch_mark_of(call), executable, shape, launch.arguments);
-  const std::uint64_t ticket = device.launches().add(queue, call.kernel.name, call.dims.where());
-  for (const Immediate::BoundSpan& span : launch.spans) {
-    if (!span.writes) continue;
+  runtime::Queue& queue = stream ? stream->queue() : device.driver().queue();
+  launch.shape.ticket = device.launches().next_ticket();
+  device.driver().launch(queue, *launch.executable, launch.shape, launch.arguments);
+  const std::uint64_t ticket = device.launches().add(queue, kernel, dims.where());
+  for (const BoundLaunch::Span& span : launch.spans) {
+    if (!span.writes || !span.copy) continue;
     span.copy->written_by = ticket;
     span.storage->mark_device_newer();
   }
+  return true;
 }
 
 }  // namespace
 
 void LaunchWindow::run_now(const LaunchCall& call, bool ready) {
   issue_all();  // W7
+  const std::uint64_t key = KnownLaunches::key_of(call.kernel, call.dims, call.arguments);
   for (;; ready = false) {
     if (!ready) bring_to_device(call.device, call.arguments);
     const runtime::DeviceState::IssueTurn turn(call.device);
-    Immediate& launch = call.issuing.immediate;
+    BoundLaunch& launch = call.issuing.known.make_place(key);
     try {
       // Another thread may have moved a vector away, or written it on the host, meanwhile.
-      if (!bind(call, launch) && !(try_upload(call.device, call.arguments) && bind(call, launch))) {
+      if (!launch.bind(call) && !(try_upload(call.device, call.arguments) && launch.bind(call))) {
         continue;
       }
-      runtime::Executable& executable =
-          Issuer::executable_of(call.device, call.prepared, launch.may_alias);
-      // What was bound may have moved meanwhile.
-      if (call.device.make_scratch(scratch_mark_of(call), executable)) continue;
-      start(call, launch, executable);
+      if (!start(call.device, call.issuing, call.stream, call.kernel.name, call.dims, launch)) {
+        continue;
+      }
     } catch (...) {
       throw CallFailed{current_failure()};
     }
+    call.issuing.known.keep(key);
     Counters::raise(counters_.issued);
     return;
   }
+}
+
+bool LaunchWindow::run_again(runtime::DeviceState& device, const KernelRecord& kernel,
+                             const Dims& dims, std::span<const detail::CallArgument> arguments,
+                             runtime::StreamState* stream, Reason refused) {
+  // The explanation and the trace are told of decisions, and losses looked for, on the whole way.
+  if (explain_.listening() || device.launches().has_losses()) return false;
+  Issuing& issuing = window_of(device).issuing;
+  const std::uint64_t key = KnownLaunches::key_of(kernel, dims, arguments);
+  if (!issuing.known.has(key)) return false;
+  issue_all();  // what is held comes first (W7)
+  const runtime::DeviceState::IssueTurn turn(device);
+  BoundLaunch* const launch = issuing.known.find(key);
+  if (!launch || !launch->take(kernel, dims, arguments, device)) return false;
+  try {
+    if (!start(device, issuing, stream, kernel.name, dims, *launch)) return false;
+  } catch (...) {
+    counters_.refuse(refused);
+    throw CallFailed{current_failure()};
+  }
+  issuing.again.raise(refused);
+  return true;
 }
 
 }  // namespace salvo::window

@@ -81,21 +81,16 @@ std::uint32_t automatic_block(runtime::DeviceState& device, Prepared& prepared) 
   return usual;
 }
 
-/// What one walk over the arguments of a call tells.
-struct ArgumentStatus {
-  bool ready = true;     // the launch can be made of them as they are
-  bool escaped = false;  // an argument's device address was handed out (W24)
-};
-
-ArgumentStatus check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
-                               const Dims& dims, std::span<const detail::CallArgument> arguments) {
+/// Whether the launch can be made of them as they are.
+bool check_arguments(const runtime::DeviceState& device, const KernelRecord& record,
+                     const Dims& dims, std::span<const detail::CallArgument> arguments) {
   const ir::Kernel& kernel = record.kernel;
   const std::size_t declared = record.parameters.size() - record.live.size();
   if (arguments.size() != declared) {
     refuse(kernel.name, dims,
            fmt::format("{} arguments for {} parameters", arguments.size(), declared));
   }
-  ArgumentStatus glance;
+  bool ready = true;
   for (std::size_t p = 0; p < declared; ++p) {
     if (!record.parameters[p].is_span) continue;
     const detail::CallArgument& argument = arguments[p];
@@ -111,8 +106,7 @@ ArgumentStatus check_arguments(const runtime::DeviceState& device, const KernelR
                          argument.storage->bytes(), device.id(),
                          device.properties().max_allocation_bytes));
     }
-    glance.ready = glance.ready && is_ready(argument, device);
-    glance.escaped = glance.escaped || argument.storage->escaped();
+    ready = ready && is_ready(argument, device);
   }
   for (const fusion::DisjointSpans& pair : record.apart) {
     if (!are_apart(pair, dims, arguments[pair.read], arguments[pair.written],
@@ -125,7 +119,7 @@ ArgumentStatus check_arguments(const runtime::DeviceState& device, const KernelR
                       pair.read + 1, pair.written + 1));
     }
   }
-  return glance;
+  return ready;
 }
 
 }  // namespace
@@ -207,19 +201,38 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
                           runtime::StreamState* stream) {
   throw_pending();
   const std::string& name = kernel->kernel.name;
+  Reason refused = Reason::none;
   try {
     if (!stream && window_of(device).held.repeats.load(std::memory_order_relaxed) &&
         hold_again(device, *kernel, dims, arguments)) {
       Counters::raise(counters_.submitted);
       return;
     }
+    refused = kernel->never_held != Reason::none
+                  ? kernel->never_held
+                  : why_not_held(device, touches_escaped(arguments), stream);
+    if (refused != Reason::none && run_again(device, *kernel, dims, arguments, stream, refused)) {
+      return;
+    }
+  } catch (const CallFailed& failure) {
+    Counters::raise(counters_.submitted);
+    Counters::raise(counters_.failed);
+    throw located(failure.error, name, dims.where());
   } catch (...) {
     Counters::raise(counters_.submitted);
     Counters::raise(counters_.failed);
     throw;
   }
+  submit_anew(device, kernel, dims, arguments, stream, refused);
+}
+
+void LaunchWindow::submit_anew(runtime::DeviceState& device,
+                               const std::shared_ptr<KernelRecord>& kernel, const Dims& dims,
+                               std::span<const detail::CallArgument> arguments,
+                               runtime::StreamState* stream, Reason refused) {
+  const std::string& name = kernel->kernel.name;
   const runtime::TraceScope traced(device.trace(), "submit", name, device.id());
-  const ArgumentStatus glance = check_arguments(device, *kernel, dims, arguments);
+  const bool ready = check_arguments(device, *kernel, dims, arguments);
   Prepared* prepared = nullptr;
   try {
     prepared = &kernel->on(device);
@@ -238,9 +251,6 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
   if (kernel->summary.has_cooperative_matrix) check_whole_warps(device, name, call.shape, dims);
   if (device.launches().has_losses()) check_losses(device, *kernel, arguments, dims);
 
-  const Reason refused = kernel->never_held != Reason::none
-                             ? kernel->never_held
-                             : why_not_held(device, glance.escaped, stream);
   if (explain_.listening()) {
     explain_.say({Decision::Kind::window, refused == Reason::none, refused, name, device.id(), "",
                   SourceLocation::from(dims.where())});
@@ -251,7 +261,7 @@ void LaunchWindow::submit(runtime::DeviceState& device, const std::shared_ptr<Ke
       hold(call);
     } else {
       counters_.refuse(refused);
-      run_now(call, glance.ready);
+      run_now(call, ready);
     }
   } catch (const CallFailed& failure) {
     Counters::raise(counters_.failed);
