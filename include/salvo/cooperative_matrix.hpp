@@ -103,7 +103,7 @@ class CooperativeMatrix {
     if (this != &other) detail::emit_matrix_copy(id_, other.id_);
     return *this;
   }
-  CooperativeMatrix& operator=(CooperativeMatrix&& other) {
+  CooperativeMatrix& operator=(CooperativeMatrix&& other) {  // NOLINT(*noexcept*): tracing throws
     if (this != &other) detail::move_matrix(id_, std::exchange(other.id_, detail::kNoMatrix));
     return *this;
   }

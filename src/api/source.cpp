@@ -115,10 +115,10 @@ void RawKernel::launch(const Dims& dims, runtime::StreamState* stream) const {
   std::vector<std::size_t> missing;
   std::vector<detail::SourceArgument> packed;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (!arguments_[i]) {
-      missing.push_back(i);
+    if (const std::optional<Argument>& argument = arguments_[i]) {
+      packed.push_back(argument->value);
     } else {
-      packed.push_back(arguments_[i]->value);
+      missing.push_back(i);
     }
   }
   if (!missing.empty()) {

@@ -3,6 +3,7 @@
 #include "fusion/shared_overlay.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <tuple>
 #include <utility>
 
@@ -15,9 +16,9 @@ void overlay(std::span<const SharedArray> one, std::span<const SharedArray> othe
   while (!one.empty() && !other.empty()) {
     const SharedArray &a = one.front(), &b = other.front();
     const auto order = a.type <=> b.type;
-    take(order == 0 ? (a.count < b.count ? b : a) : order < 0 ? a : b);
-    if (order <= 0) one = one.subspan(1);
-    if (order >= 0) other = other.subspan(1);
+    take(std::is_eq(order) ? (a.count < b.count ? b : a) : std::is_lt(order) ? a : b);
+    if (std::is_lteq(order)) one = one.subspan(1);
+    if (std::is_gteq(order)) other = other.subspan(1);
   }
   std::ranges::for_each(one, take);
   std::ranges::for_each(other, take);

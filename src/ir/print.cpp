@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace salvo::ir {
 namespace {
@@ -41,7 +44,13 @@ std::string literal_text(Scalar type, std::uint64_t bits) {
 // A printer must show malformed kernels too, so every table is looked up with care.
 class Printer {
  public:
-  Printer(const Kernel& kernel, bool locations) : kernel_(kernel), locations_(locations) {}
+  Printer(const Kernel& kernel, bool locations)
+      : kernel_(kernel),
+        locations_(locations),
+        memories_(unique_names(kernel.memories)),
+        variables_(unique_names(kernel.variables)),
+        parameters_(unique_names(kernel.parameters)),
+        matrices_(unique_names(kernel.matrices)) {}
 
   std::string text() {
     header();
@@ -56,19 +65,25 @@ class Printer {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
   }
 
-  // A name that stands for one entry only: doubles, which fusion makes, carry their position.
+  // Names that stand for one entry only: doubles, which fusion makes, carry their position.
   template <typename Item>
-  static std::string unique_name(const std::vector<Item>& items, std::uint32_t id) {
-    if (id >= items.size()) return fmt::format("?{}", id);
-    const std::string& name = items[id].name;
-    const auto same = [&](const Item& item) { return item.name == name; };
-    const bool doubled = std::count_if(items.begin(), items.end(), same) > 1;
-    return doubled || name.empty() ? fmt::format("{}#{}", name, id) : name;
+  static std::vector<std::string> unique_names(const std::vector<Item>& items) {
+    std::unordered_map<std::string_view, std::size_t> uses;
+    for (const Item& item : items) ++uses[item.name];
+    std::vector<std::string> names;
+    for (const Item& item : items) {
+      const bool alone = uses[item.name] == 1 && !item.name.empty();
+      names.push_back(alone ? item.name : fmt::format("{}#{}", item.name, names.size()));
+    }
+    return names;
   }
-  std::string memory(MemoryId id) const { return unique_name(kernel_.memories, id); }
-  std::string variable(std::uint32_t id) const { return unique_name(kernel_.variables, id); }
-  std::string parameter(std::uint32_t id) const { return unique_name(kernel_.parameters, id); }
-  std::string matrix(std::uint32_t id) const { return unique_name(kernel_.matrices, id); }
+  static std::string name_in(const std::vector<std::string>& names, std::uint32_t id) {
+    return id < names.size() ? names[id] : fmt::format("?{}", id);
+  }
+  std::string memory(MemoryId id) const { return name_in(memories_, id); }
+  std::string variable(std::uint32_t id) const { return name_in(variables_, id); }
+  std::string parameter(std::uint32_t id) const { return name_in(parameters_, id); }
+  std::string matrix(std::uint32_t id) const { return name_in(matrices_, id); }
 
   void header() {
     for (std::size_t i = 0; i < kernel_.memories.size(); ++i) record(i);
@@ -288,6 +303,7 @@ class Printer {
 
   const Kernel& kernel_;
   const bool locations_;
+  const std::vector<std::string> memories_, variables_, parameters_, matrices_;
   std::size_t depth_ = 0;
   std::string out_;
 };

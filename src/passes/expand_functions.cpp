@@ -262,7 +262,7 @@ Value hypot_of(Value x, Value y) {
 
 }  // namespace
 
-std::optional<Value> function_in_f64(Op op, Value x, std::optional<Value> y) {
+std::optional<Value> function_in_f64(Op op, Value x) {
   switch (op) {
     case Op::Rsqrt:
       return 1.0 / apply(Op::Sqrt, x);
@@ -280,8 +280,6 @@ std::optional<Value> function_in_f64(Op op, Value x, std::optional<Value> y) {
       return atan2_of(cathetus(x), x);
     case Op::Atan:
       return atan2_of(x, x.number(1));
-    case Op::Atan2:
-      return atan2_of(x, *y);
     case Op::Sinh:
       return sinh_of(x);
     case Op::Cosh:
@@ -302,10 +300,19 @@ std::optional<Value> function_in_f64(Op op, Value x, std::optional<Value> y) {
       return log10_of(x);
     case Op::Log1p:
       return log1p_of(x);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Value> function_in_f64(Op op, Value x, Value y) {
+  switch (op) {
+    case Op::Atan2:
+      return atan2_of(x, y);
     case Op::Pow:
-      return pow_of(x, *y);
+      return pow_of(x, y);
     case Op::Hypot:
-      return hypot_of(x, *y);
+      return hypot_of(x, y);
     default:
       return std::nullopt;
   }

@@ -167,9 +167,11 @@ ir::Kernel expand_math_plain(const ir::Kernel& kernel) {
     };
     if (node.op == Op::Round) return round_of(operand(0)).id;
     if (node.op == Op::Fmod) return Fmod(operand(0), operand(1)).run().id;
-    std::optional<Value> second;
-    if (node.operand_count == 2) second = operand(1).cast(Scalar::F64);
-    return function_in_f64(node.op, operand(0).cast(Scalar::F64), second)->cast(Scalar::F32).id;
+    const Value x = operand(0).cast(Scalar::F64);
+    const std::optional<Value> result =
+        node.operand_count == 2 ? function_in_f64(node.op, x, operand(1).cast(Scalar::F64))
+                                : function_in_f64(node.op, x);
+    return result ? result->cast(Scalar::F32).id : ir::kNoValue;
   });
 }
 

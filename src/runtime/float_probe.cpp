@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/float_probe.hpp"
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -146,7 +146,7 @@ void launch(DeviceState& device, const ir::Kernel& kernel, const std::vector<Arg
 std::uint32_t equal(const std::vector<float>& a, const std::vector<float>& b) {
   std::uint32_t count = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    count += std::memcmp(&a[i], &b[i], sizeof(float)) == 0 ? 1 : 0;
+    count += std::bit_cast<std::uint32_t>(a[i]) == std::bit_cast<std::uint32_t>(b[i]) ? 1 : 0;
   }
   return count;
 }

@@ -50,14 +50,14 @@ Storage::Storage(std::shared_ptr<DeviceState> device, Buffer foreign)
   copy->device = std::move(device);
   copy->buffer = foreign;
   copy->bytes = bytes_;
-  copy_device_.store(copy->device->serial(), std::memory_order_release);
-  copy_.store(copy.release(), std::memory_order_release);
+  const std::uint32_t serial = copy->device->serial();
+  copy_.publish(copy.release(), serial);
   mark_device_newer();
   mark_escaped();
 }
 
 Storage::~Storage() {
-  if (DeviceCopy* copy = copy_.load(); copy && !copy->device->is_inherited()) {
+  if (DeviceCopy* copy = copy_.get(); copy && !copy->device->is_inherited()) {
     give_back(*copy);
     delete copy;
   }
@@ -74,7 +74,7 @@ void check_not_lost(const DeviceCopy& copy) {
 }  // namespace
 
 void Storage::dispose() noexcept {
-  const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  const DeviceCopy* copy = copy_.get();
   if (copy && !copy->device->is_inherited()) {
     HeldWork* held = copy->device->held_work();
     if (held && held->adopt(*copy->device, *this)) return;
@@ -130,7 +130,7 @@ const std::byte* Storage::read_host() {
 
 std::shared_ptr<DeviceState> Storage::device_of_copy() const {
   const std::lock_guard lock(transfer_lock_);
-  const DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  const DeviceCopy* copy = copy_.get();
   return copy ? copy->device : nullptr;
 }
 
@@ -159,8 +159,7 @@ void Storage::read_range(std::size_t offset, void* target, std::size_t bytes) {
 std::byte* Storage::write_host() {
   read_host();
   std::uint64_t seen = state_.load(std::memory_order_acquire);
-  const Residence next =
-      copy_device_.load(std::memory_order_acquire) ? Residence::host_newer : Residence::host;
+  const Residence next = copy_.device() != 0 ? Residence::host_newer : Residence::host;
   while (unpack(seen) != next && !change(seen, next)) {
     seen = state_.load(std::memory_order_acquire);
   }
@@ -192,11 +191,10 @@ void Storage::give_back(DeviceCopy& copy) noexcept {
 bool Storage::make_current(DeviceState& device, bool overwritten) {
   const std::lock_guard lock(transfer_lock_);
   if (on_other_device(device)) return false;
-  DeviceCopy* copy = copy_.load(std::memory_order_acquire);
+  DeviceCopy* copy = copy_.get();
   if (!copy) {
     copy = allocate_on(device).release();
-    copy_.store(copy, std::memory_order_release);
-    copy_device_.store(device.serial(), std::memory_order_release);
+    copy_.publish(copy, device.serial());
     // The block may come from a vector that a stream or the default queue still works on.
     begin_library_work(device, true);
     end_library_work(device);
@@ -313,11 +311,8 @@ bool Storage::replace_copy(const DeviceState& source, std::unique_ptr<DeviceCopy
   const std::lock_guard lock(transfer_lock_);
   DeviceCopy* copy = copy_on(source);
   if (!copy || !change(made->seen, unpack(made->seen))) return false;
-  // In this order, as in make_current: who sees the new device sees its copy. A thread that
-  // launches there holds neither lock of the old one.
   const std::uint32_t serial = made->device->serial();
-  copy_.store(made.release(), std::memory_order_release);
-  copy_device_.store(serial, std::memory_order_release);
+  copy_.publish(made.release(), serial);
   give_back(*copy);
   delete copy;
   return true;
@@ -329,8 +324,7 @@ bool Storage::drop_copy(const DeviceState& device) {
   if (!copy) return true;
   const std::uint64_t seen = state_.load(std::memory_order_acquire);
   if (!host_current(unpack(seen)) || !change(seen, Residence::host)) return false;
-  copy_device_.store(0, std::memory_order_release);
-  copy_.store(nullptr, std::memory_order_release);
+  copy_.clear();
   give_back(*copy);
   delete copy;
   return true;

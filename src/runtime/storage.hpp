@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "runtime/copy_slot.hpp"
 #include "runtime/device_state.hpp"
 
 namespace salvo::runtime {
@@ -88,17 +89,14 @@ class alignas(64) Storage {
   /// The device copy on `device`, current or not; null otherwise. It stays for as long as the
   /// caller holds the device's issue or window lock.
   DeviceCopy* copy_on(const DeviceState& device) const noexcept {
-    return copy_device_.load(std::memory_order_acquire) == device.serial()
-               ? copy_.load(std::memory_order_acquire)
-               : nullptr;
+    return copy_.on(device.serial());
   }
   bool current_on(const DeviceState& device) const noexcept {
-    return copy_device_.load(std::memory_order_acquire) == device.serial() &&
-           device_current(residence());
+    return copy_.device() == device.serial() && device_current(residence());
   }
   /// Whether another device holds the copy; it must be brought to the host before use elsewhere.
   bool on_other_device(const DeviceState& device) const noexcept {
-    const std::uint32_t serial = copy_device_.load(std::memory_order_acquire);
+    const std::uint32_t serial = copy_.device();
     return serial != 0 && serial != device.serial();
   }
   /// Allocates on `device` if needed and uploads if stale; false if another device holds the copy.
@@ -161,9 +159,8 @@ class alignas(64) Storage {
   // What recording a launch touches comes first, in one cache line.
   std::atomic<std::uint64_t> state_{0};  // a change count above the Residence in the low 3 bits
   std::atomic<std::byte*> host_{nullptr};
-  std::atomic<DeviceCopy*> copy_{nullptr};
+  CopySlot<DeviceCopy> copy_;
   const std::size_t bytes_;
-  std::atomic<std::uint32_t> copy_device_{0};  // serial of its device; 0: no copy
   std::atomic<std::uint32_t> references_{1};
   std::atomic<bool> escaped_{false};
   const std::size_t align_;

@@ -92,10 +92,11 @@ void Placer::judge_merge(const Candidate& candidate, const HeldLaunch& launch,
   // first merge, and then this is asked again.
   if (candidate.prepared.device_contraction ||
       (candidate.device.is_probed() && candidate.device.contracts_anyway())) {
-    if (!has_grant(producer) || !has_grant(candidate.kernel)) return refuse(Reason::needs_grant);
-    merge.detail =
-        fmt::format("granted={} reason=\"{}\"", name(Deviation::cross_kernel_contraction),
-                    *grants_.reason(candidate.kernel, Deviation::cross_kernel_contraction));
+    // Asked once: another thread may take a grant back.
+    const auto granted = grants_.reason(candidate.kernel, Deviation::cross_kernel_contraction);
+    if (!granted || !has_grant(producer)) return refuse(Reason::needs_grant);
+    merge.detail = fmt::format("granted={} reason=\"{}\"",
+                               name(Deviation::cross_kernel_contraction), *granted);
   }
   const runtime::TraceScope traced(candidate.device.trace(), "fuse", candidate.kernel.kernel.name,
                                    candidate.device.id());

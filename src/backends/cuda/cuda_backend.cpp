@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/cuda_api.hpp"
-#include "backends/cuda_family/cuda_family_backend.hpp"
 #include "backends/cuda_family/cuda_family_device.hpp"
 #include "codegen/c_family/cuda_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/features.hpp"
 #include "codegen/ptx/emitter.hpp"
+#include "runtime/driver_backend.hpp"
 
 namespace salvo::backends::cuda {
 namespace {
@@ -136,14 +136,18 @@ std::unique_ptr<runtime::DeviceDriver> open_c(const DeviceFacts& facts) {
   return std::make_unique<CDevice>(drivers().api(), facts, nvrtc);
 }
 
+runtime::Found<DeviceFacts> find() {
+  return drivers().devices();
+}
+
 }  // namespace
 
 std::unique_ptr<runtime::Backend> make_ptx_backend() {
-  return std::make_unique<cuda_family::FamilyBackend>(kPtxName, drivers(), open_ptx);
+  return std::make_unique<runtime::DriverBackend<DeviceFacts>>(kPtxName, find, open_ptx);
 }
 
 std::unique_ptr<runtime::Backend> make_c_backend() {
-  return std::make_unique<cuda_family::FamilyBackend>(kCName, drivers(), open_c);
+  return std::make_unique<runtime::DriverBackend<DeviceFacts>>(kCName, find, open_c);
 }
 
 }  // namespace salvo::backends::cuda

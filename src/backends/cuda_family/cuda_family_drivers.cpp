@@ -10,39 +10,29 @@
 
 namespace salvo::backends::cuda_family {
 
-Drivers::Found Drivers::devices() {
-  const std::lock_guard lock(mutex_);
-  if (found_.devices.empty()) {
-    found_ = {};
-    search();
-  }
-  return found_;
+runtime::Found<DeviceFacts> Drivers::devices() {
+  return found_.get([this](runtime::Found<DeviceFacts>& found) { search(found); });
 }
 
-void Drivers::search() {
+void Drivers::search(runtime::Found<DeviceFacts>& found) {
   if (!loaded_) {
     std::string reason = load_(api_);
-    if (!reason.empty()) return found_.obstacles.push_back(std::move(reason));
+    if (!reason.empty()) return found.obstacles.push_back(std::move(reason));
     loaded_ = true;
   }
   int count = 0;
   const Result status = api_.DeviceCount(&count);
   if (status != kSuccess || count == 0) {
-    return found_.obstacles.push_back(
+    return found.obstacles.push_back(
         fmt::format("{} loaded, but it knows no device ({})", api_.shared_object.name(),
                     status == kSuccess ? "the count is 0" : words(api_, status)));
   }
   for (int i = 0; i < count; ++i) {
     try {
-      DeviceFacts facts = read_facts_(api_, i);
-      if (facts.obstacle.empty()) {
-        found_.devices.push_back(std::move(facts));
-      } else {
-        found_.obstacles.push_back(fmt::format("{}: {}", facts.properties.name, facts.obstacle));
-      }
+      found.add(read_facts_(api_, i));
     } catch (const Error& error) {
       // A device that fails must not hide the others.
-      found_.obstacles.push_back(fmt::format("device {}: {}", i, error.what()));
+      found.obstacles.push_back(fmt::format("device {}: {}", i, error.what()));
     }
   }
 }

@@ -4,10 +4,10 @@
 
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "backends/cuda_family/cuda_family_api.hpp"
 #include "backends/cuda_family/cuda_family_properties.hpp"
+#include "runtime/driver_backend.hpp"
 
 namespace salvo::backends::cuda_family {
 
@@ -20,23 +20,17 @@ class Drivers {
 
   Drivers(Load load, ReadFacts read_facts) : load_(load), read_facts_(read_facts) {}
 
-  struct Found {
-    std::vector<DeviceFacts> devices;
-    std::vector<std::string> obstacles;  // why there are no others
-  };
-  /// A failed search is made again.
-  Found devices();
+  runtime::Found<DeviceFacts> devices();
   const Api& api() const noexcept { return api_; }
 
  private:
-  void search();
+  void search(runtime::Found<DeviceFacts>& found);
 
   const Load load_;
   const ReadFacts read_facts_;
-  std::mutex mutex_;
   Api api_;
   bool loaded_ = false;
-  Found found_;
+  runtime::FoundOnce<DeviceFacts> found_;
 };
 
 /// The driver with the run-time compiler that goes with it.

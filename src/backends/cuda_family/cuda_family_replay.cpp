@@ -119,9 +119,8 @@ bool Replay::make(Sequence& sequence, std::span<const runtime::LaunchCommand> co
   std::vector<GraphNode> before;
   for (std::size_t k = 0; k < commands.size(); ++k) {
     Node& node = sequence.nodes[k];
-    const FamilyExecutable& code = code_of(commands[k]);
-    node.block.assign(code.parameters->bytes(), std::byte{0});
-    const auto filled = code.parameters->fill(commands[k].arguments, node.block.data());
+    node.block.assign(parameters_[k]->bytes(), std::byte{0});
+    const auto filled = parameters_[k]->fill(commands[k].arguments, node.block.data());
     if (filled == ParameterBlock::Filled::refused) return false;
     before.clear();
     for (const std::uint32_t earlier : sequence.dependencies.of(k)) {
@@ -140,8 +139,7 @@ bool Replay::update(Sequence& sequence, std::span<const runtime::LaunchCommand> 
   for (std::size_t k = 0; k < commands.size(); ++k) {
     Node& node = sequence.nodes[k];
     scratch_ = node.block;
-    const auto filled =
-        code_of(commands[k]).parameters->fill(commands[k].arguments, scratch_.data());
+    const auto filled = parameters_[k]->fill(commands[k].arguments, scratch_.data());
     if (filled == ParameterBlock::Filled::refused) return false;
     if (scratch_ == node.block) continue;
     node.block.swap(scratch_);
@@ -157,9 +155,11 @@ bool Replay::update(Sequence& sequence, std::span<const runtime::LaunchCommand> 
 bool Replay::launch(Stream stream, std::span<const runtime::LaunchCommand> commands) {
   const Api& api = reporter_.api();
   if (!api.GraphInstantiate) return false;
-  if (!std::ranges::all_of(commands,
-                           [](const auto& one) { return code_of(one).parameters.has_value(); })) {
-    return false;
+  parameters_.clear();
+  for (const runtime::LaunchCommand& command : commands) {
+    const std::optional<ParameterBlock>& parameters = code_of(command).parameters;
+    if (!parameters) return false;
+    parameters_.push_back(&*parameters);
   }
   Sequence* const sequence = find(commands);
   if (!sequence || sequence->refused) return false;

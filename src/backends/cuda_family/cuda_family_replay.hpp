@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cuda_family/cuda_family_error.hpp"
+#include "backends/cuda_family/cuda_family_parameters.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/dependencies.hpp"
 
@@ -53,7 +54,9 @@ class Replay {
   const Reporter& reporter_;
   std::list<Sequence> sequences_;  // latest first
   std::vector<std::byte> scratch_;
-  std::vector<std::uintptr_t> buffers_;  // of the sequence that is looked for
+  // Of the sequence that is launched.
+  std::vector<std::uintptr_t> buffers_;
+  std::vector<const ParameterBlock*> parameters_;  // by launch
 };
 
 }  // namespace salvo::backends::cuda_family

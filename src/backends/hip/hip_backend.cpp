@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda_family/cuda_family_backend.hpp"
 #include "backends/cuda_family/cuda_family_device.hpp"
 #include "backends/hip/hip_api.hpp"
 #include "codegen/c_family/hip_dialect.hpp"
 #include "codegen/c_family/printer.hpp"
 #include "codegen/features.hpp"
+#include "runtime/driver_backend.hpp"
 
 namespace salvo::backends::hip {
 namespace {
@@ -90,7 +90,8 @@ constexpr std::string_view kAdvice =
 }  // namespace
 
 std::unique_ptr<runtime::Backend> make_backend() {
-  return std::make_unique<cuda_family::FamilyBackend>(kName, drivers(), open_device, kAdvice);
+  return std::make_unique<runtime::DriverBackend<DeviceFacts>>(
+      kName, [] { return drivers().devices(); }, open_device, kAdvice);
 }
 
 }  // namespace salvo::backends::hip

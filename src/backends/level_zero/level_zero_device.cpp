@@ -34,9 +34,7 @@ LevelZeroEvent& as_level_zero(runtime::Event& event) noexcept {
 }  // namespace
 
 LevelZeroDevice::LevelZeroDevice(const Api& api, const DeviceFacts& facts, const Settings& settings)
-    : api_(api), facts_(facts), context_(api, facts, settings.in_order) {
-  queue_.emplace(context_, 0);
-}
+    : api_(api), facts_(facts), context_(api, facts, settings.in_order), queue_(context_, 0) {}
 
 // Memory.
 

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -35,7 +34,7 @@ class LevelZeroDevice final : public runtime::DeviceDriver {
   std::uint32_t preferred_block(const runtime::Executable* executable) const override;
   runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) const override;
 
-  runtime::Queue& queue() noexcept override { return *queue_; }
+  runtime::Queue& queue() noexcept override { return queue_; }
   void launch(runtime::Queue& queue, runtime::Executable& executable,
               const runtime::LaunchShape& shape,
               std::span<const runtime::Argument> arguments) override;
@@ -78,7 +77,7 @@ class LevelZeroDevice final : public runtime::DeviceDriver {
   const Api& api_;
   const DeviceFacts& facts_;
   DeviceContext context_;
-  std::optional<LevelZeroQueue> queue_;
+  LevelZeroQueue queue_;
 };
 
 }  // namespace salvo::backends::level_zero

@@ -1,6 +1,5 @@
 // The code side of a Level Zero device: from IR or a user's module to a kernel.
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "codegen/features.hpp"
 #include "codegen/spirv/emitter.hpp"
 #include "codegen/spirv/entry.hpp"
+#include "runtime/parameter_cost.hpp"
 
 namespace salvo::backends::level_zero {
 namespace {
@@ -63,25 +63,27 @@ std::unique_ptr<runtime::Executable> LevelZeroDevice::build(const ir::Kernel& ke
 
 std::unique_ptr<runtime::Executable> LevelZeroDevice::build_source(
     const runtime::UserSource& source) {
-  const auto refuse = [&](Errc code, std::string message) {
-    throw Error(Error::Details{.code = code,
-                               .message = std::move(message),
-                               .backend = std::string(kName),
-                               .operation = "build_source",
-                               .kernel = source.entry});
+  const auto refusal = [&](Errc code, std::string message) {
+    return Error(Error::Details{.code = code,
+                                .message = std::move(message),
+                                .backend = std::string(kName),
+                                .operation = "build_source",
+                                .kernel = source.entry});
   };
   if (source.language != "SPIR-V") {
-    refuse(Errc::unsupported, fmt::format("LevelZero compiles SPIR-V, not {}", source.language));
+    throw refusal(Errc::unsupported,
+                  fmt::format("LevelZero compiles SPIR-V, not {}", source.language));
   }
   if (!codegen::spirv::is_module(source.code)) {
-    refuse(Errc::compile_failed, "the code is no SPIR-V module");
+    throw refusal(Errc::compile_failed, "the code is no SPIR-V module");
   }
   const std::vector<std::uint32_t> words = words_of(source.code);
   const auto parameters = codegen::spirv::entry_parameters(words, source.entry);
   if (!parameters) {
-    refuse(Errc::compile_failed,
-           "the module has no kernel of this name, or one with parameters of other types than "
-           "pointers to global or shared memory, integers and floats");
+    throw refusal(
+        Errc::compile_failed,
+        "the module has no kernel of this name, or one with parameters of other types than "
+        "pointers to global or shared memory, integers and floats");
   }
   auto executable = std::make_unique<LevelZeroExecutable>(
       context_, source.code, source.options, std::span<const std::byte>{}, source.entry);
@@ -91,13 +93,7 @@ std::unique_ptr<runtime::Executable> LevelZeroDevice::build_source(
 
 runtime::ParameterCost LevelZeroDevice::parameter_cost(const ir::Kernel& kernel) const {
   constexpr std::uint64_t kSpan = 16;  // address, length
-  runtime::ParameterCost cost;
-  for (const ir::Parameter& parameter : kernel.parameters) {
-    const std::uint64_t one =
-        parameter.is_span ? kSpan : std::max<std::uint64_t>(4, ir::size_of(parameter.type));
-    cost.bytes += one * parameter.slots;
-  }
-  return cost;
+  return runtime::cost_of_each_parameter(kernel, kSpan);
 }
 
 std::uint32_t LevelZeroDevice::preferred_block(const runtime::Executable* executable) const {

@@ -17,7 +17,7 @@ Drivers& Drivers::instance() {
   return drivers;
 }
 
-const Drivers::Found& Drivers::devices() {
+const runtime::Found<DeviceFacts>& Drivers::devices() {
   const std::lock_guard lock(mutex_);
   if (!searched_) {
     searched_ = true;
@@ -77,14 +77,7 @@ void Drivers::search(ze::Driver driver) {
   if (count > 0) {
     check(api_.DeviceGet(driver, &count, devices.data()), "zeDeviceGet", Errc::backend_unavailable);
   }
-  for (ze::Device id : devices) {
-    DeviceFacts device = read_facts(api_, facts, id);
-    if (device.obstacle.empty()) {
-      found_.devices.push_back(std::move(device));
-    } else {
-      found_.obstacles.push_back(fmt::format("{}: {}", device.properties.name, device.obstacle));
-    }
-  }
+  for (ze::Device id : devices) found_.add(read_facts(api_, facts, id));
 }
 
 }  // namespace salvo::backends::level_zero

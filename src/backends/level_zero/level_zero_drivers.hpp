@@ -4,27 +4,21 @@
 
 #include <deque>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "backends/level_zero/level_zero_properties.hpp"
+#include "runtime/driver_backend.hpp"
 
 namespace salvo::backends::level_zero {
 
 class Drivers {
  public:
-  struct Found {
-    std::vector<DeviceFacts> devices;
-    std::vector<std::string> obstacles;
-  };
-
   /// Never destroyed: drivers tear themselves down at exit, in an order nobody can rely on.
   static Drivers& instance();
 
   const Api& api() const noexcept { return api_; }
   /// The drivers are enumerated once. A failed initialisation is final: what is called after it may
   /// crash (P12).
-  const Found& devices();
+  const runtime::Found<DeviceFacts>& devices();
 
  private:
   void search();
@@ -35,7 +29,7 @@ class Drivers {
   Api api_;
   ExtensionMemo extensions_;
   std::deque<DriverFacts> drivers_;  // never moves
-  Found found_;
+  runtime::Found<DeviceFacts> found_;
 };
 
 }  // namespace salvo::backends::level_zero

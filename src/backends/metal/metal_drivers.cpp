@@ -15,36 +15,24 @@ Drivers& Drivers::instance() {
   return drivers;
 }
 
-Drivers::Found Drivers::devices() {
-  const std::lock_guard lock(mutex_);
-  if (found_.devices.empty()) {
-    found_ = {};
-    search();
-  }
-  return found_;
+runtime::Found<DeviceFacts> Drivers::devices() {
+  return found_.get([this](runtime::Found<DeviceFacts>& found) { search(found); });
 }
 
-void Drivers::search() {
+void Drivers::search(runtime::Found<DeviceFacts>& found) {
   if (!loaded_) {
     std::string reason = api_.load();
-    if (!reason.empty()) return found_.obstacles.push_back(std::move(reason));
+    if (!reason.empty()) return found.obstacles.push_back(std::move(reason));
     loaded_ = true;
   }
   const Pool pool(api_);
   const Owned all = own(api_, api_.MTLCopyAllDevices());
   const UInt count = api_.count(all.get());
   if (count == 0) {
-    return found_.obstacles.push_back(
+    return found.obstacles.push_back(
         fmt::format("{} loaded, but it knows no device", api_.framework.name()));
   }
-  for (UInt i = 0; i < count; ++i) {
-    DeviceFacts facts = read_facts(api_, api_.object_at(all.get(), i));
-    if (facts.obstacle.empty()) {
-      found_.devices.push_back(&facts_.emplace_back(std::move(facts)));
-    } else {
-      found_.obstacles.push_back(fmt::format("{}: {}", facts.properties.name, facts.obstacle));
-    }
-  }
+  for (UInt i = 0; i < count; ++i) found.add(read_facts(api_, api_.object_at(all.get(), i)));
 }
 
 }  // namespace salvo::backends::metal

@@ -2,13 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <deque>
-#include <mutex>
-#include <string>
-#include <vector>
-
 #include "backends/metal/metal_api.hpp"
 #include "backends/metal/metal_properties.hpp"
+#include "runtime/driver_backend.hpp"
 
 namespace salvo::backends::metal {
 
@@ -17,22 +13,15 @@ class Drivers {
   /// The process's own; never destroyed, since drivers tear themselves down at exit.
   static Drivers& instance();
 
-  struct Found {
-    std::vector<const DeviceFacts*> devices;
-    std::vector<std::string> obstacles;  // why there are no others
-  };
-  /// A failed search is made again.
-  Found devices();
+  runtime::Found<DeviceFacts> devices();
   const Api& api() const noexcept { return api_; }
 
  private:
-  void search();
+  void search(runtime::Found<DeviceFacts>& found);
 
-  std::mutex mutex_;
   Api api_;
   bool loaded_ = false;
-  std::deque<DeviceFacts> facts_;
-  Found found_;
+  runtime::FoundOnce<DeviceFacts> found_;
 };
 
 }  // namespace salvo::backends::metal

@@ -16,16 +16,30 @@ using runtime::Buffer;
 using runtime::HostBlock;
 using runtime::LaunchShape;
 
-OpenclDevice::OpenclDevice(const Api& api, const DeviceFacts& facts) : api_(api), facts_(facts) {
+namespace {
+
+ContextHandle open_context(const Api& api, cl_device_id device) {
   cl_int status = CL_SUCCESS;
-  context_ = {api_.CreateContext(nullptr, 1, &facts_.id, nullptr, nullptr, &status), {&api_}};
+  ContextHandle context(api.CreateContext(nullptr, 1, &device, nullptr, nullptr, &status), {&api});
   check(status, "clCreateContext", Errc::backend_unavailable);
-  QueueHandle queue(
-      api_.CreateCommandQueue(context_.get(), facts_.id, CL_QUEUE_PROFILING_ENABLE, &status),
-      {&api_});
-  check(status, "clCreateCommandQueue", Errc::backend_unavailable);
-  queue_.emplace(std::move(queue));
+  return context;
 }
+
+QueueHandle open_queue(const Api& api, cl_context context, cl_device_id device, Errc otherwise) {
+  cl_int status = CL_SUCCESS;
+  QueueHandle queue(api.CreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &status),
+                    {&api});
+  check(status, "clCreateCommandQueue", otherwise);
+  return queue;
+}
+
+}  // namespace
+
+OpenclDevice::OpenclDevice(const Api& api, const DeviceFacts& facts)
+    : api_(api),
+      facts_(facts),
+      context_(open_context(api, facts.id)),
+      queue_(open_queue(api, context_.get(), facts.id, Errc::backend_unavailable)) {}
 
 // Memory.
 
@@ -54,7 +68,7 @@ HostBlock OpenclDevice::allocate_host(std::size_t bytes) {
   cl_mem memory = api_.CreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                     bytes, nullptr, &status);
   check(status, "clCreateBuffer", Errc::out_of_memory);
-  void* data = api_.EnqueueMapBuffer(queue_->get(), memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+  void* data = api_.EnqueueMapBuffer(queue_.get(), memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                      bytes, 0, nullptr, nullptr, &status);
   if (status != CL_SUCCESS) {
     api_.ReleaseMemObject(memory);
@@ -66,7 +80,7 @@ HostBlock OpenclDevice::allocate_host(std::size_t bytes) {
 void OpenclDevice::release_host(HostBlock block) noexcept {
   const auto memory = reinterpret_cast<cl_mem>(block.handle);
   if (!memory) return;
-  api_.EnqueueUnmapMemObject(queue_->get(), memory, block.data, 0, nullptr, nullptr);
+  api_.EnqueueUnmapMemObject(queue_.get(), memory, block.data, 0, nullptr, nullptr);
   api_.ReleaseMemObject(memory);
 }
 
@@ -188,12 +202,8 @@ void OpenclDevice::finish(runtime::Queue& queue) {
 
 std::unique_ptr<runtime::Queue> OpenclDevice::make_queue(int) {
   // Priorities are an extension that few drivers have; without it all queues are equal.
-  cl_int status = CL_SUCCESS;
-  QueueHandle queue(
-      api_.CreateCommandQueue(context_.get(), facts_.id, CL_QUEUE_PROFILING_ENABLE, &status),
-      {&api_});
-  check(status, "clCreateCommandQueue", Errc::out_of_memory);
-  return std::make_unique<OpenclQueue>(std::move(queue));
+  return std::make_unique<OpenclQueue>(
+      open_queue(api_, context_.get(), facts_.id, Errc::out_of_memory));
 }
 
 std::unique_ptr<runtime::Event> OpenclDevice::make_event() {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -39,7 +38,7 @@ class OpenclDevice final : public runtime::DeviceDriver {
   std::uint32_t preferred_block(const runtime::Executable* executable) const override;
   runtime::ParameterCost parameter_cost(const ir::Kernel& kernel) const override;
 
-  runtime::Queue& queue() noexcept override { return *queue_; }
+  runtime::Queue& queue() noexcept override { return queue_; }
   void launch(runtime::Queue& queue, runtime::Executable& executable,
               const runtime::LaunchShape& shape,
               std::span<const runtime::Argument> arguments) override;
@@ -81,7 +80,7 @@ class OpenclDevice final : public runtime::DeviceDriver {
   const Api& api_;
   const DeviceFacts facts_;
   ContextHandle context_;
-  std::optional<OpenclQueue> queue_;
+  OpenclQueue queue_;
 };
 
 }  // namespace salvo::backends::opencl

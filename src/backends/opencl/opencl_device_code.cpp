@@ -13,6 +13,7 @@
 #include "codegen/c_family/printer.hpp"
 #include "codegen/features.hpp"
 #include "passes/serialize_block.hpp"
+#include "runtime/parameter_cost.hpp"
 #include "runtime/scratch_budget.hpp"
 
 namespace salvo::backends::opencl {
@@ -197,13 +198,7 @@ std::unique_ptr<runtime::Executable> OpenclDevice::build_source(const runtime::U
 
 runtime::ParameterCost OpenclDevice::parameter_cost(const ir::Kernel& kernel) const {
   constexpr std::uint64_t kSpan = 24;  // buffer, byte offset, length
-  runtime::ParameterCost cost;
-  for (const ir::Parameter& parameter : kernel.parameters) {
-    const std::uint64_t one =
-        parameter.is_span ? kSpan : std::max<std::uint64_t>(4, ir::size_of(parameter.type));
-    cost.bytes += one * parameter.slots;
-  }
-  return cost;
+  return runtime::cost_of_each_parameter(kernel, kSpan);
 }
 
 std::uint32_t OpenclDevice::preferred_block(const runtime::Executable* executable) const {

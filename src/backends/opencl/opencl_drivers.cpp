@@ -13,55 +13,43 @@ Drivers& Drivers::instance() {
   return instance;
 }
 
-std::pair<std::vector<DeviceFacts>, std::vector<std::string>> Drivers::devices() {
-  const std::lock_guard lock(mutex_);
-  if (devices_.empty()) {
-    obstacles_.clear();
-    search();
-  }
-  return {devices_, obstacles_};
+runtime::Found<DeviceFacts> Drivers::devices() {
+  return found_.get([this](runtime::Found<DeviceFacts>& found) { search(found); });
 }
 
-void Drivers::search() {
+void Drivers::search(runtime::Found<DeviceFacts>& found) {
   if (!loaded_) {
     const std::string reason = api_.load();
-    if (!reason.empty()) return obstacles_.push_back(reason);
+    if (!reason.empty()) return found.obstacles.push_back(reason);
     loaded_ = true;
   }
   cl_uint count = 0;
   const cl_int status = api_.GetPlatformIDs(0, nullptr, &count);
   if (status != CL_SUCCESS || count == 0) {
-    return obstacles_.push_back(fmt::format("{} loaded, but it knows no platform ({})",
-                                            api_.shared_object.name(), status_name(status)));
+    return found.obstacles.push_back(fmt::format("{} loaded, but it knows no platform ({})",
+                                                 api_.shared_object.name(), status_name(status)));
   }
   std::vector<cl_platform_id> platforms(count);
   check(api_.GetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs",
         Errc::backend_unavailable);
-  for (cl_platform_id platform : platforms) search(platform);
+  for (cl_platform_id platform : platforms) search(platform, found);
 }
 
-void Drivers::search(cl_platform_id platform) {
+void Drivers::search(cl_platform_id platform, runtime::Found<DeviceFacts>& found) const {
   try {
     cl_uint count = 0;
     const cl_int status = api_.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
     if (status == CL_DEVICE_NOT_FOUND || (status == CL_SUCCESS && count == 0)) {
-      return obstacles_.push_back(name_of(platform) + ": no device");
+      return found.obstacles.push_back(name_of(platform) + ": no device");
     }
     check(status, "clGetDeviceIDs", Errc::backend_unavailable);
     std::vector<cl_device_id> ids(count);
     check(api_.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids.data(), nullptr),
           "clGetDeviceIDs", Errc::backend_unavailable);
-    for (cl_device_id id : ids) {
-      DeviceFacts facts = read_facts(api_, id);
-      if (facts.obstacle.empty()) {
-        devices_.push_back(std::move(facts));
-      } else {
-        obstacles_.push_back(fmt::format("{}: {}", facts.properties.name, facts.obstacle));
-      }
-    }
+    for (cl_device_id id : ids) found.add(read_facts(api_, id));
   } catch (const Error& error) {
     // A platform that fails must not hide the others.
-    obstacles_.push_back(fmt::format("{}: {}", name_of(platform), error.what()));
+    found.obstacles.push_back(fmt::format("{}: {}", name_of(platform), error.what()));
   }
 }
 

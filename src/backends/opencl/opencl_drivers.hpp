@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <mutex>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "backends/opencl/opencl_api.hpp"
 #include "backends/opencl/opencl_properties.hpp"
+#include "runtime/driver_backend.hpp"
 
 namespace salvo::backends::opencl {
 
@@ -18,19 +16,16 @@ class Drivers {
   static Drivers& instance();
 
   const Api& api() const noexcept { return api_; }
-  /// The devices, or the reasons why there are none. A failed search is made again.
-  std::pair<std::vector<DeviceFacts>, std::vector<std::string>> devices();
+  runtime::Found<DeviceFacts> devices();
 
  private:
-  void search();
-  void search(cl_platform_id platform);
+  void search(runtime::Found<DeviceFacts>& found);
+  void search(cl_platform_id platform, runtime::Found<DeviceFacts>& found) const;
   std::string name_of(cl_platform_id platform) const;
 
-  std::mutex mutex_;
   Api api_;
   bool loaded_ = false;
-  std::vector<DeviceFacts> devices_;
-  std::vector<std::string> obstacles_;
+  runtime::FoundOnce<DeviceFacts> found_;
 };
 
 }  // namespace salvo::backends::opencl

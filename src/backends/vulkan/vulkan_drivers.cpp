@@ -54,18 +54,13 @@ Drivers& Drivers::of(bool validation) {
   return validation ? validating : plain;
 }
 
-std::pair<std::vector<DeviceFacts>, std::vector<std::string>> Drivers::devices() {
-  const std::lock_guard lock(mutex_);
-  if (devices_.empty()) {
-    obstacles_.clear();
-    search();
-  }
-  return {devices_, obstacles_};
+runtime::Found<DeviceFacts> Drivers::devices() {
+  return found_.get([this](runtime::Found<DeviceFacts>& found) { search(found); });
 }
 
 std::string Drivers::create() {
   if (!loader_.CreateInstance) {
-    const std::string reason = loader_.load();
+    std::string reason = loader_.load();
     if (!reason.empty()) return reason;
   }
   std::uint32_t version = 0;
@@ -129,10 +124,10 @@ std::string Drivers::create() {
   return api_.load(loader_, instance_);
 }
 
-void Drivers::search() {
+void Drivers::search(runtime::Found<DeviceFacts>& found) {
   if (!instance_) {
     const std::string reason = create();
-    if (!reason.empty()) return obstacles_.push_back(reason);
+    if (!reason.empty()) return found.obstacles.push_back(reason);
   }
   std::uint32_t count = 0;
   check(api_.EnumeratePhysicalDevices(instance_, &count, nullptr), "vkEnumeratePhysicalDevices",
@@ -141,18 +136,14 @@ void Drivers::search() {
   check(api_.EnumeratePhysicalDevices(instance_, &count, handles.data()),
         "vkEnumeratePhysicalDevices", Errc::backend_unavailable);
   if (handles.empty()) {
-    obstacles_.push_back(
+    found.obstacles.push_back(
         fmt::format("{} loaded, but it knows no device", loader_.shared_object.name()));
   }
   for (VkPhysicalDevice handle : handles) {
     DeviceFacts facts = read_facts(api_, handle);
     // An older layer takes the instructions for faults.
     if (validation_ && layer_version_ < kLayerWithMatrices) use_no_matrices(facts);
-    if (facts.obstacle.empty()) {
-      devices_.push_back(std::move(facts));
-    } else {
-      obstacles_.push_back(fmt::format("{}: {}", facts.properties.name, facts.obstacle));
-    }
+    found.add(std::move(facts));
   }
 }
 

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "backends/vulkan/vulkan_api.hpp"
 #include "backends/vulkan/vulkan_properties.hpp"
+#include "runtime/driver_backend.hpp"
 
 namespace salvo::backends::vulkan {
 
@@ -33,26 +33,23 @@ class Drivers {
   /// drivers tear themselves down at exit, in an order nobody can rely on.
   static Drivers& of(bool validation);
 
-  /// The devices, or the reasons why there are none. A failed search is made again.
-  std::pair<std::vector<DeviceFacts>, std::vector<std::string>> devices();
+  runtime::Found<DeviceFacts> devices();
 
   const InstanceApi& api() const noexcept { return api_; }
   Messages& messages() noexcept { return messages_; }
 
  private:
   explicit Drivers(bool validation) : validation_(validation) {}
-  void search();
+  void search(runtime::Found<DeviceFacts>& found);
   std::string create();
 
   const bool validation_;
   std::uint32_t layer_version_ = 0;  // of Vulkan, that the validation layer knows
-  std::mutex mutex_;
   Loader loader_;
   VkInstance instance_ = nullptr;
   InstanceApi api_;
   Messages messages_;
-  std::vector<DeviceFacts> devices_;
-  std::vector<std::string> obstacles_;
+  runtime::FoundOnce<DeviceFacts> found_;
 };
 
 }  // namespace salvo::backends::vulkan

@@ -239,7 +239,7 @@ class CudaFamily : public Dialect {
   }
 
   std::string declare_dynamic_shared(Names& names, Signature& signature) const override {
-    const std::string name = names.fresh("dynamic_shared");
+    std::string name = names.fresh("dynamic_shared");
     // Aligned for every element type.
     signature.prologue.push_back(fmt::format("extern __shared__ uint4 {}[];", name));
     return name;

@@ -159,7 +159,7 @@ class OpenclDialect final : public Dialect {
   }
 
   std::string declare_dynamic_shared(Names& names, Signature& signature) const override {
-    const std::string name = names.fresh("dynamic_shared");
+    std::string name = names.fresh("dynamic_shared");
     signature.arguments.push_back("local uint4* " + name);  // aligned for every element type
     return name;
   }

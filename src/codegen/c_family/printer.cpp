@@ -228,8 +228,7 @@ class Printer {
   }
 
   void declare_variables(BlockId id) {
-    for (std::uint32_t i = 0; i < kernel_.variables.size(); ++i) {
-      if (scan_.variable_blocks[i] != id) continue;
+    for (const std::uint32_t i : scan_.variables[id]) {
       const ir::Variable& variable = kernel_.variables[i];
       variables_[i] = names_.fresh(variable.name);
       line(fmt::format("{} {};", dialect_.type(variable.type), variables_[i]));

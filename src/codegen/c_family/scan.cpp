@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/c_family/scan.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "codegen/c_family/printer.hpp"
 
@@ -22,11 +22,13 @@ class Scanner {
   Scan run() {
     result_.written.assign(kernel_.memories.size(), false);
     result_.for_matrices.assign(kernel_.memories.size(), false);
-    result_.variable_blocks.assign(kernel_.variables.size(), kNone);
+    uses_.resize(kernel_.variables.size());
     places_.resize(kernel_.blocks.size());
     block(kernel_.body);
-    for (BlockId& home : result_.variable_blocks) {
-      if (home != kNone) home = outside_loops(home, variable_of(home));
+    result_.variables.resize(kernel_.blocks.size());
+    for (std::uint32_t i = 0; i < uses_.size(); ++i) {
+      const BlockId home = uses_[i].home;
+      if (home != kNone) result_.variables[outside_loops(home, i)].push_back(i);
     }
     return std::move(result_);
   }
@@ -37,10 +39,12 @@ class Scanner {
     bool in_loop = false;  // this block is the body or condition of a loop
     unsigned depth = 0;
   };
-
-  std::uint32_t variable_of(const BlockId& home) const {
-    return static_cast<std::uint32_t>(&home - result_.variable_blocks.data());
-  }
+  /// How a variable is used.
+  struct Use {
+    BlockId first_in = kNone;  // the block of what touches it first, in program order
+    Op first = Op::VarGet;     // what that is
+    BlockId home = kNone;      // the innermost block around all that touches it
+  };
 
   void block(BlockId id) {
     for (ValueId value : kernel_.block(id).nodes) node(id, value);
@@ -62,8 +66,9 @@ class Scanner {
     result_.features.independent_loops |= n.op == Op::For && n.unroll == ir::kIndependent;
     slot(n);
     if (n.op == Op::VarGet || n.op == Op::VarSet) {
-      BlockId& home = result_.variable_blocks[n.index];
-      home = home == kNone ? in : common(home, in);
+      Use& use = uses_[n.index];
+      if (use.home == kNone) use = {in, n.op, in};
+      use.home = common(use.home, in);
     }
     for (BlockId inner : n.blocks) {
       places_[inner] = {in, n.op == Op::For || n.op == Op::While, places_[in].depth + 1};
@@ -96,27 +101,16 @@ class Scanner {
     return outside_loops(places_[loop].parent, variable);
   }
 
-  /// Whether each run of the block sets the variable before anything else touches it.
+  /// Whether each run of the block, around all that touches the variable, sets it before anything
+  /// else touches it.
   bool set_first(BlockId id, std::uint32_t variable) const {
-    const auto& nodes = kernel_.block(id).nodes;
-    const auto first = std::find_if(nodes.begin(), nodes.end(), [&](ValueId value) {
-      return touches(kernel_.node(value), variable);
-    });
-    return first != nodes.end() && kernel_.node(*first).op == Op::VarSet;
-  }
-
-  bool touches(const Node& n, std::uint32_t variable) const {
-    if ((n.op == Op::VarGet || n.op == Op::VarSet) && n.index == variable) return true;
-    return std::any_of(n.blocks.begin(), n.blocks.end(), [&](BlockId inner) {
-      const auto& nodes = kernel_.block(inner).nodes;
-      return std::any_of(nodes.begin(), nodes.end(),
-                         [&](ValueId value) { return touches(kernel_.node(value), variable); });
-    });
+    return uses_[variable].first_in == id && uses_[variable].first == Op::VarSet;
   }
 
   const ir::Kernel& kernel_;
   Scan result_;
   std::vector<Place> places_;
+  std::vector<Use> uses_;  // by variable
 };
 
 }  // namespace

@@ -20,8 +20,9 @@ struct Scan {
   std::vector<bool> for_matrices;                       // by memory: a matrix is moved there
   /// Slot values that are not constants, with the parameters that are read or touched at them.
   std::map<ir::ValueId, std::set<std::uint32_t>> slots;
-  /// By variable: the innermost block that can declare it; kNone if it is never touched.
-  std::vector<ir::BlockId> variable_blocks;
+  /// By block: the variables it declares, being the innermost that can. One that is never touched
+  /// is declared by none.
+  std::vector<std::vector<std::uint32_t>> variables;
 };
 
 Scan scan(const ir::Kernel& kernel);

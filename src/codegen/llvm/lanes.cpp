@@ -329,7 +329,7 @@ void Function::parting_loop(ValueId id, const Mask& mask) {
   w_.set(m, mask_text(mask), loop.live);
   const Text head = w_.label(), body = w_.label();
   const auto enter = [&](const Text& live, const Text& condition) {
-    const Mask active = both({live}, condition);
+    Mask active = both({live}, condition);
     w_.set(m, active.text, loop.live);
     w_.branch(any(active.text), body, loop.end);
     w_.place(body);

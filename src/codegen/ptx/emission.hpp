@@ -120,10 +120,10 @@ class Emission {
   void keep_rolled() { writer_.raw("\t.pragma \"nounroll\";\n"); }
 
   /// Makes a pure value of a loop's body before the loop.
-  void make_before(ir::ValueId id);
+  void make_before(ir::ValueId id, const Rounds& rounds);
   /// Makes the addresses of the first round's accesses before the loop, as far as constants lead
   /// from them to the other rounds' and from four rounds to the next.
-  std::vector<Pointer> point_at_first_round(ir::BlockId body);
+  std::vector<Pointer> point_at_first_round(ir::BlockId body, Rounds& rounds);
   /// Runs four rounds at a time and leaves those that remain to the loop that follows.
   void in_fours(ir::ValueId id, const ir::Node& node, const std::string& index,
                 const std::string& limit, const std::string& step);

@@ -19,33 +19,33 @@ using ir::Scalar;
 using ir::Space;
 using ir::ValueId;
 
-void Emission::make_before(ValueId id) {
+void Emission::make_before(ValueId id, const Rounds& rounds) {
   const Node& node = kernel_.node(id);
-  if (ir::is_leaf(node.op) || rounds_->strides.is_invariant(id)) return;
-  for (ValueId operand : node.inputs()) make_before(operand);
+  if (ir::is_leaf(node.op) || rounds.strides.is_invariant(id)) return;
+  for (ValueId operand : node.inputs()) make_before(operand, rounds);
   pure(id, node);
 }
 
-std::vector<Emission::Pointer> Emission::point_at_first_round(BlockId body) {
+std::vector<Emission::Pointer> Emission::point_at_first_round(BlockId body, Rounds& rounds) {
   constexpr std::size_t kMost = 8;  // each takes registers
   std::map<std::tuple<MemoryId, ValueId, ValueId>, std::string> made;
   std::vector<Pointer> pointers;
   for (ValueId id : kernel_.block(body).nodes) {
     const Node& access = kernel_.node(id);
     if (!ir::reads_memory(access.op) && !ir::writes_memory(access.op)) continue;
-    const auto stride = rounds_->strides.of(access);
+    const auto stride = rounds.strides.of(access);
     if (!stride) continue;
     const ValueId index = split(access.operands[0]).first;
     std::string& address = made[{access.memory, index, kernel_.slot_of(access)}];
     if (address.empty()) {
       if (pointers.size() == kMost) break;
-      make_before(index);
+      make_before(index, rounds);
       address = element_address(access, index);
       const ir::Memory& memory = kernel_.memories[access.memory];
       pointers.push_back({address, memory.space == Space::Shared ? "s32" : "s64",
                           4 * *stride * static_cast<std::int64_t>(memory.element.size)});
     }
-    rounds_->addresses[&access] = address;
+    rounds.addresses[&access] = address;
   }
   return pointers;
 }
@@ -77,10 +77,10 @@ void Emission::in_fours(ValueId id, const Node& node, const std::string& index,
     writer_.put("div.u32 {}, {}, {}", rounds_but_one, below, step);
   }
   leave_unless("ge.u32", rounds_but_one, "3");
-  const std::string rounds = word();
+  const std::string count = word();
   const std::string togo = word();
-  writer_.put("add.s32 {}, {}, 1", rounds, rounds_but_one);
-  writer_.put("and.b32 {}, {}, -4", togo, rounds);
+  writer_.put("add.s32 {}, {}, 1", count, rounds_but_one);
+  writer_.put("and.b32 {}, {}, -4", togo, count);
   std::array<std::string, 5> ahead;  // steps from the first round's counter
   for (std::uint64_t k = 1; k < ahead.size(); ++k) {
     if (known) {
@@ -90,11 +90,11 @@ void Emission::in_fours(ValueId id, const Node& node, const std::string& index,
       writer_.put("mul.lo.s32 {}, {}, {}", ahead[k], step, k);
     }
   }
-  rounds_.emplace(Rounds{Strides(kernel_, id), 0, {}});
+  Rounds& rounds = rounds_.emplace(Rounds{Strides(kernel_, id), 0, {}});
   values_[id] = index;
-  const std::vector<Pointer> pointers = point_at_first_round(node.blocks[0]);
+  const std::vector<Pointer> pointers = point_at_first_round(node.blocks[0], rounds);
   writer_.label(again);
-  for (std::size_t k = 1; k < ahead.size(); ++k, ++rounds_->number) {
+  for (std::size_t k = 1; k < ahead.size(); ++k, ++rounds.number) {
     block(node.blocks[0]);
     if (k == 4) break;
     values_[id] = word();

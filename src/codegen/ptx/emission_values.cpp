@@ -169,7 +169,8 @@ Place Emission::place(const Node& node, std::int64_t bytes) {
                   [&] { return element_address(node, index); });
   };
   std::string address;
-  if (const auto stride = rounds_ ? rounds_->strides.of(node) : std::nullopt) {
+  const auto stride = rounds_ ? rounds_->strides.of(node) : std::nullopt;
+  if (rounds_ && stride) {
     std::string& first = rounds_->addresses[&node];
     if (first.empty()) first = made();
     address = first;

@@ -65,9 +65,9 @@ std::optional<std::vector<EntryParameter>> entry_parameters(std::span<const std:
         break;
       case spv::OpFunctionParameter: {
         if (!inside) break;
-        const auto type = types.find(operand(1));
-        if (type == types.end() || !type->second) return std::nullopt;
-        found.push_back(*type->second);
+        const Type type = types[operand(1)];
+        if (!type) return std::nullopt;
+        found.push_back(*type);
         break;
       }
       case spv::OpLabel:

@@ -327,8 +327,7 @@ class Printer {
   // Statements.
 
   void block(BlockId id) {
-    for (std::uint32_t i = 0; i < kernel_.variables.size(); ++i) {
-      if (scan_.variable_blocks[i] != id) continue;
+    for (const std::uint32_t i : scan_.variables[id]) {
       variables_[i] = names_.fresh(kernel_.variables[i].name);
       line(fmt::format("var {}: {};", variables_[i], type_name(kernel_.variables[i].type)));
     }
