@@ -7,6 +7,7 @@
 #include <salvo/salvo.hpp>
 
 #include "commands.hpp"
+#include "print_json.hpp"
 #include "table.hpp"
 
 namespace salvo::tool {
@@ -171,7 +172,7 @@ int info(const InfoOptions& options) {
                                          {"current", variable.current},
                                          {"effect", variable.effect}});
     }
-    fmt::print("{}\n", document.dump(2));
+    print_json(document);
     return kSuccess;
   }
   if (!options.only_environment) {
