@@ -68,6 +68,15 @@ constexpr bool is_by_product(std::string_view function) {
   return function == "clReleaseEvent" || function.find("BuildLog") != std::string_view::npos;
 }
 
+/// What waits fails after the wait, if the device is lost or is about to be closed: no work goes on
+/// there.
+constexpr bool waits(std::string_view function) {
+  for (const std::string_view word : {"Wait", "Synchronize", "Finish"}) {
+    if (function.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 /// What takes a driver's function's place in a table. `Tag::text()` is its name.
 template <class Tag, class Pointer>
 struct Failing;
@@ -95,6 +104,11 @@ struct Failing<Tag, Result (*)(Arguments...)> {
       if constexpr (gives_back(Tag::text())) {
         count_given_back(arguments...);
         static_cast<void>(real(arguments...));
+      }
+      if constexpr (waits(Tag::text())) {
+        if (faults().lasting || std::string_view(Tag::text()) == "vkDeviceWaitIdle") {
+          static_cast<void>(real(arguments...));
+        }
       }
       return static_cast<Result>(faults().code.load());
     }

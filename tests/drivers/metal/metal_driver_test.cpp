@@ -391,8 +391,9 @@ TEST_F(MetalDriver, W51_UsersOptionsMayNotRelaxFloatingPoint) {
 }
 
 TEST_F(MetalDriver, SourceThatIsNotUtf8IsRefusedBeforeMetalSeesIt) {
+  const std::string good = device_->translate(scale(), {}).code;
   for (const auto& [code, entry] :
-       {std::pair{"kernel void f() {} // \xff", "f"}, std::pair{"kernel void f() {}", "f\xff"}}) {
+       {std::pair<std::string, std::string>{good + "// \xff", "scale"}, {good, "scale\xff"}}) {
     const Error error = failure([&] { device_->build_source({"MSL", code, entry, {}}); });
     EXPECT_EQ(error.code(), Errc::compile_failed);
     EXPECT_THAT(error.message(), HasSubstr("not UTF-8"));
