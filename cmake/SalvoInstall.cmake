@@ -9,7 +9,7 @@ set(salvo_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/salvo)
 install(DIRECTORY include/salvo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 # The headers name rules of the specification, and the bounds of math functions.
 install(DIRECTORY docs/spec DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
-install(FILES docs/exactness.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/exactness.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(TARGETS salvo EXPORT salvoTargets)
 install(EXPORT salvoTargets NAMESPACE salvo:: DESTINATION ${salvo_package_dir})
 

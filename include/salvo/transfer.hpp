@@ -330,13 +330,13 @@ DeviceMemory device_memory(const Device& device, const VectorView<const T>& vect
 }
 
 /// A view of `count` elements that another library has in this device's memory, from `address` on:
-/// a CUDA device pointer of the same process, for one. The memory stays the other library's: it
-/// must outlive the view and the work on it, it is not moved to other devices, and launches that
-/// touch it are not held (W24). With a const T it is only read. Work that was queued elsewhere is
-/// ordered by the caller, with `Stream::wrap` or by waiting. The device's copy counts as the newer
-/// one; after later writes from outside call `device_memory` before the host reads. Throws
-/// Errc::invalid_argument for an address that is no memory of this device, and Errc::unsupported on
-/// a backend without addresses.
+/// a CUDA device pointer of the same process, or on Native any host memory. The memory stays the
+/// other library's: it must outlive the view and the work on it, it is not moved to other devices,
+/// and launches that touch it are not held (W24). With a const T it is only read. Work that was
+/// queued elsewhere is ordered by the caller, with `Stream::wrap` or by waiting. The device's copy
+/// counts as the newer one; after later writes from outside call `device_memory` before the host
+/// reads. Throws Errc::invalid_argument for an address that is no memory of this device, on Native
+/// only for 0, and Errc::unsupported on backends but CUDA/PTX, CUDA/C, HIP and Native.
 template <class T>
 VectorView<T> wrap_device_memory(const Device& device, std::uint64_t address, std::size_t count) {
   static_assert(detail::is_element<std::remove_const_t<T>>,

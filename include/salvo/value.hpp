@@ -150,8 +150,9 @@ class Value {
                   "salvo: different types; use salvo::cast<T>(value)");
   }
   Value(const Value&) = default;
-  /// Values do not change; use Var<T> for a variable.
-  Value& operator=(const Value&) = delete;
+  // Compilers show these two lines, so what to do is said there.
+  Value& operator=(const Value&) = delete;  // salvo: values do not change; use a Var<T>
+  explicit operator bool() const = delete;  // salvo: not known in C++; use if_, while_, select
 
   /// @cond internal
   detail::ValueId id() const { return id_; }

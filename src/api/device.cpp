@@ -96,8 +96,7 @@ void scalar_out_of_range(const KernelRecord& kernel, std::size_t position, const
   details.code = Errc::invalid_argument;
   details.operation = "launch";
   details.kernel = kernel.kernel.name;
-  details.message =
-      fmt::format("argument {} does not fit the parameter's integer type", position + 1);
+  details.message = fmt::format("argument {} does not fit the parameter's integer type", position);
   details.launch = SourceLocation::from(dims.where());
   throw Error(std::move(details));
 }

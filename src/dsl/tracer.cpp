@@ -67,11 +67,18 @@ Tracer& tracer() {
   return *current;
 }
 
+/// A call of salvo::kernel that cannot even begin.
+Error misplaced(std::string message, const std::source_location& where) {
+  return Error(Error::Details{.code = Errc::invalid_kernel,
+                              .message = std::move(message),
+                              .source = SourceLocation::from(where)});
+}
+
 /// Makes a tracer current for a scope, also when the lambda throws.
 class Activation {
  public:
-  explicit Activation(Tracer& one) {
-    if (current) throw Error(Errc::invalid_kernel, "a kernel cannot be traced inside another");
+  Activation(Tracer& one, const std::source_location& where) {
+    if (current) throw misplaced("a kernel cannot be traced inside another", where);
     current = &one;
   }
   ~Activation() { current = nullptr; }
@@ -113,10 +120,10 @@ ir::Element to_element(const detail::ElementInfo& info) {
 
 Traced trace(std::string name, const std::function<void()>& body,
              const std::source_location& where) {
-  if (name.empty()) throw Error(Errc::invalid_kernel, "a kernel needs a name");
+  if (name.empty()) throw misplaced("a kernel needs a name", where);
   Tracer one(std::move(name));
   {
-    Activation active(one);
+    Activation active(one, where);
     one.at(where);
     body();
   }

@@ -75,8 +75,7 @@ class Verifier {
 
   template <typename... Args>
   void problem(fmt::format_string<Args...> format, Args&&... args) {
-    problems_.push_back(fmt::format("kernel '{}': ", kernel_.name) +
-                        fmt::format(format, std::forward<Args>(args)...));
+    problems_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
   template <typename... Args>
@@ -212,7 +211,9 @@ class Verifier {
   bool defined(const Node& node, std::size_t i) {
     const ValueId operand = node.operands[i];
     if (operand < kernel_.nodes.size() && visible_[operand]) return true;
-    problem(current_, "uses %{} (operand {}), which is not defined there",
+    problem(current_,
+            "uses %{} (operand {}), which is not defined there: a value ends with the branch, loop "
+            "body or kernel that it is made in",
             operand == kNoValue ? "?" : fmt::format("{}", operand), i);
     return false;
   }

@@ -9,8 +9,9 @@
 
 namespace salvo::ir {
 
-/// Every way in which `kernel` is malformed, a line each with the node and its source line; empty
-/// if it is sound. Every pass and the tracer end with this in debug builds and in tests.
+/// Every way in which `kernel` is malformed, a line each with the node and its source line, without
+/// the kernel's name; empty if it is sound. Every pass and the tracer end with this in debug builds
+/// and in tests.
 std::vector<std::string> verify(const Kernel& kernel);
 
 }  // namespace salvo::ir

@@ -102,7 +102,7 @@ void Core::set_held_work(HeldWork* work) noexcept {
 }
 
 std::shared_ptr<DeviceState> Core::best() const {
-  if (!environment_.device.empty()) return get(environment_.device);
+  if (!environment_.device.empty()) return find(environment_.device, "SALVO_DEVICE: ");
   if (devices_.empty()) throw Error(Errc::no_device, "no device was found; see `salvo info`");
   // An accelerator first, then the host's cores: those that work on its memory as it is before
   // those that keep copies, and a compiler before an interpreter.
@@ -115,14 +115,20 @@ std::shared_ptr<DeviceState> Core::best() const {
 }
 
 std::shared_ptr<DeviceState> Core::get(std::string_view id) const {
+  return find(id, "");
+}
+
+std::shared_ptr<DeviceState> Core::find(std::string_view id, std::string_view asked_by) const {
   for (const auto& device : devices_) {
     if (device->id() == id) return device;
   }
   std::vector<std::string> ids;
   for (const auto& device : devices_) ids.push_back(device->id());
-  throw Error(Errc::no_device,
-              fmt::format("there is no device '{}'; the devices are {}", id,
-                          ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));
+  throw Error(
+      Errc::no_device,
+      fmt::format("{}there is no device '{}'; the devices are {}; `salvo info` says why "
+                  "others are missing",
+                  asked_by, id, ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));
 }
 
 std::vector<std::shared_ptr<DeviceState>> Core::by_backend(std::string_view backend) const {

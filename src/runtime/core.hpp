@@ -51,6 +51,9 @@ class Core {
   HeldWork* held_work() const noexcept { return held_work_; }
 
  private:
+  /// `asked_by` precedes the words for an id that there is not.
+  std::shared_ptr<DeviceState> find(std::string_view id, std::string_view asked_by) const;
+
   const std::uint32_t made_in_ = fork_count();
   Environment environment_;
   std::shared_ptr<DiskCache> disk_cache_;

@@ -19,7 +19,10 @@ Library Library::open(std::initializer_list<std::string_view> names) {
       return library;
     }
     const char* why = dlerror();
-    library.failures_.push_back(fmt::format("{}: {}", path, why ? why : "no reason given"));
+    // The loader's words mostly begin with the name.
+    library.failures_.push_back(why && std::string_view(why).starts_with(path)
+                                    ? why
+                                    : fmt::format("{}: {}", path, why ? why : "no reason given"));
   }
   return library;
 }

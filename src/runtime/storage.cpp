@@ -363,18 +363,28 @@ std::byte* write_host(runtime::Storage& storage) {
   return storage.write_host();
 }
 
+namespace {
+
+/// A count or index; of one that was negative before it became unsigned, also what it was.
+std::string as_given(std::size_t number) {
+  const auto given = static_cast<std::ptrdiff_t>(number);
+  return given < 0 ? fmt::format("{} ({})", number, given) : fmt::to_string(number);
+}
+
+}  // namespace
+
 void too_many_elements(std::size_t count, std::size_t element_bytes) {
-  throw Error(Errc::out_of_memory,
-              fmt::format("no memory holds {} elements of {} bytes", count, element_bytes));
+  throw Error(Errc::out_of_memory, fmt::format("no memory holds {} elements of {} bytes",
+                                               as_given(count), element_bytes));
 }
 void index_out_of_range(std::size_t index, std::size_t size) {
   throw Error(Errc::invalid_argument,
-              fmt::format("index {} is past the vector's {} elements", index, size));
+              fmt::format("index {} is past the vector's {} elements", as_given(index), size));
 }
 void view_out_of_range(std::size_t first, std::size_t count, std::size_t size) {
-  throw Error(
-      Errc::invalid_argument,
-      fmt::format("a view of {} elements from {} does not fit in {} elements", count, first, size));
+  throw Error(Errc::invalid_argument,
+              fmt::format("a view of {} elements from {} does not fit in {} elements",
+                          as_given(count), as_given(first), size));
 }
 
 }  // namespace salvo::detail

@@ -96,13 +96,13 @@ bool check_arguments(const runtime::DeviceState& device, const KernelRecord& rec
     const detail::CallArgument& argument = arguments[p];
     if (argument.length > std::numeric_limits<std::int32_t>::max()) {
       refuse(kernel.name, dims,
-             fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p + 1,
+             fmt::format("argument {} has {} elements; kernels index up to 2^31 - 1", p,
                          argument.length));
     }
     if (!argument.storage) continue;
     if (argument.storage->bytes() > device.properties().max_allocation_bytes) {
       refuse(kernel.name, dims,
-             fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p + 1,
+             fmt::format("argument {} takes {} bytes; {} allocates at most {} at once", p,
                          argument.storage->bytes(), device.id(),
                          device.properties().max_allocation_bytes));
     }
@@ -116,7 +116,7 @@ bool check_arguments(const runtime::DeviceState& device, const KernelRecord& rec
           kernel.name, dims,
           fmt::format("argument {} overlaps argument {}, which is written while it is read: what "
                       "was fused into one kernel reads it again",
-                      pair.read + 1, pair.written + 1));
+                      pair.read, pair.written));
     }
   }
   return ready;

@@ -359,14 +359,63 @@ TEST_F(P17KnownLaunches, P17_ManyLaunchesTakeEachOthersPlaces) {
   }
 }
 
-TEST_F(P17KnownLaunches, P17_TheMemoryOfAVectorThatIsGoneIsAnothers) {
-  // Addresses come again, of vectors and of kernels.
+TEST_F(P17KnownLaunches, P17_WhatHasTheAddressOfWhatIsGoneIsNotTakenForIt) {
+  // As it is remembered of `twice` on v[0] and v[1]; then with one thing another than the call's.
+  device.launch(twice, over(kCount), v[0], v[1], kCount);
+  const std::array<detail::CallArgument, 3> call{v[0].argument(), v[1].argument(), {}};
+  const auto remembered = [&] {
+    window::BoundLaunch launch;
+    launch.arguments.resize(call.size());
+    for (std::uint32_t p = 0; p < 2; ++p) {
+      window::BoundLaunch::Span& span = launch.spans.emplace_back();
+      span.parameter = p;
+      span.storage = call[p].storage;
+      span.length = kCount;
+      span.copy = span.storage->copy_on(*device.state());
+      span.copy_serial = span.copy->serial;
+    }
+    launch.kernel_serial = twice.record()->serial;
+    launch.generation = device.state()->generation();
+    launch.dims = over(kCount);
+    return launch;
+  };
+  const auto takes = [&](window::BoundLaunch launch) {
+    return launch.take(*twice.record(), over(kCount), call, *device.state());
+  };
+  EXPECT_TRUE(takes(remembered()));
+  const auto changed = [&](auto&& change) {
+    window::BoundLaunch launch = remembered();
+    change(launch);
+    return launch;
+  };
+  EXPECT_FALSE(takes(changed([](auto& launch) { ++launch.kernel_serial; })));
+  EXPECT_FALSE(takes(changed([](auto& launch) { ++launch.generation; })));
+  EXPECT_FALSE(takes(changed([](auto& launch) { launch.arguments.pop_back(); })));
+  EXPECT_FALSE(takes(changed([](auto& launch) { ++launch.spans[1].copy_serial; })));
+  EXPECT_FALSE(takes(changed([](auto& launch) { launch.spans[0].byte_offset = 4; })));
+  EXPECT_FALSE(takes(changed([](auto& launch) { launch.spans[0].overwritten = true; })));
+  EXPECT_FALSE(takes(changed([](auto& launch) { launch.spans[0].storage = nullptr; })));
+  EXPECT_FALSE(takes(changed([](auto& launch) { launch.spans[0].copy = launch.spans[1].copy; })));
+}
+
+TEST_F(P17KnownLaunches, P17_KernelsComeAndGo) {
   for (int turn = 0; turn < 20; ++turn) {
     const float factor = static_cast<float>(turn);
     const Floats scale = scaled("scale", factor);
-    Vector<float> from(kCount, 1.0f + factor), to(kCount);
-    for (int k = 0; k < 2; ++k) device.launch(scale, over(kCount), from, to, kCount);
-    EXPECT_EQ(to.read()[7], factor * (1.0f + factor));
+    for (int k = 0; k < 2; ++k) device.launch(scale, over(kCount), v[0], v[1], kCount);
+    EXPECT_EQ(v[1].read()[5], factor * 5.0f);
+  }
+  EXPECT_EQ(again(), 20U);
+}
+
+TEST_F(P17KnownLaunches, P17_AKernelSeesTheLengthOfEachLaunch) {
+  const auto sizes = kernel("sizes", [](Span<const float> from, Span<std::int64_t> to) {
+    if_(global_thread_id() == 0, [&] { to[0] = from.size(); });
+  });
+  Vector<std::int64_t> size(1);
+  for (const std::size_t length : {200U, 100U, 100U, 200U}) {
+    device.launch(sizes, over(1), v[0].view(0, length), size);
+    EXPECT_EQ(size.read()[0], static_cast<std::int64_t>(length));
   }
 }
 

@@ -96,7 +96,9 @@ TEST(R2Devices, R2_TheEnvironmentChoosesTheDefault) {
   FakeRuntime fake(three_backends(), lookup({{"SALVO_DEVICE", "OpenCL:1"}}));
   EXPECT_EQ(fake.runtime.best().id(), "OpenCL:1");
   FakeRuntime wrong(three_backends(), lookup({{"SALVO_DEVICE", "OpenCL:9"}}));
-  EXPECT_EQ(caught([&] { wrong.runtime.best(); }).code(), Errc::no_device);
+  const Error error = caught([&] { wrong.runtime.best(); });
+  EXPECT_EQ(error.code(), Errc::no_device);
+  EXPECT_TRUE(error.message().starts_with("SALVO_DEVICE: there is no device 'OpenCL:9'"));
 }
 
 using R3Residence = WindowRules;
@@ -168,6 +170,11 @@ TEST(R4Sizes, R4_ThoseThatNoMemoryHoldsAreErrorsAndNotSmallVectors) {
   EXPECT_EQ(caught([] { Vector<float> one(kHuge); }).code(), Errc::out_of_memory);
   EXPECT_EQ(caught([] { Vector<float> one(kHuge, 1.0f); }).message(),
             "no memory holds 4611686018427387905 elements of 4 bytes");
+  const int negative = -5;
+  EXPECT_EQ(caught([&] { Vector<float> one(negative); }).message(),
+            "no memory holds 18446744073709551611 (-5) elements of 4 bytes");
+  EXPECT_EQ(caught([&] { Vector<float>(3)[negative].get(); }).message(),
+            "index 18446744073709551611 (-5) is past the vector's 3 elements");
   EXPECT_EQ(caught([&] { alloc_pinned<double>(fake.device(), kHuge); }).code(),
             Errc::out_of_memory);
   EXPECT_EQ(caught([&] { wrap_device_memory<double>(fake.device(), 4096, kHuge); }).code(),

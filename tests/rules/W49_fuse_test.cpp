@@ -530,7 +530,7 @@ void expect_overlap(const std::function<void()>& launch) {
     ADD_FAILURE() << "launched although the consumer writes what the producer reads";
   } catch (const Error& error) {
     EXPECT_EQ(name(error.code()), name(Errc::invalid_argument));
-    EXPECT_NE(error.message().find("argument 1 overlaps argument 3"), std::string::npos)
+    EXPECT_NE(error.message().find("argument 0 overlaps argument 2"), std::string::npos)
         << error.message();
   }
 }

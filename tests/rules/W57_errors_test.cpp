@@ -57,7 +57,7 @@ TEST(W57Limits, W57_EveryLimitOfABlockAndAGridIsCheckedAtTheCall) {
 
 TEST_F(W57Errors, W57_ScalarsOutOfRangeAreRaisedAtTheCall) {
   const auto error = caught([&] { device.launch(twice, over(1), x, y, std::int64_t{1} << 40); });
-  EXPECT_EQ(error.message(), "argument 3 does not fit the parameter's integer type");
+  EXPECT_EQ(error.message(), "argument 2 does not fit the parameter's integer type");
   EXPECT_EQ(error.launch_location().line, static_cast<unsigned>(__LINE__ - 2));
 }
 

@@ -84,36 +84,35 @@ std::vector<std::string> faults(const std::function<void(Base&)>& add) {
 
 TEST(IrMatrices, EachFaultHasItsWordsAndItsLine) {
   EXPECT_THAT(faults([](Base& k) { k.b.matrix_fill(9, k.f); }),
-              ElementsAre("kernel 'k': %2 matrix_fill names matrix 9 of 5 (k.cpp:7)"));
+              ElementsAre("%2 matrix_fill names matrix 9 of 5 (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.b.matrix_fill(k.sum, k.i); }),
-              ElementsAre("kernel 'k': %2 matrix_fill operand 0 is i32 instead of f32 (k.cpp:7)"));
+              ElementsAre("%2 matrix_fill operand 0 is i32 instead of f32 (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.load(k.left, k.in); }),
-              ElementsAre("kernel 'k': %2 matrix_load moves f16 and 'in' holds f32 (k.cpp:7)"));
+              ElementsAre("%2 matrix_load moves f16 and 'in' holds f32 (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.load(k.sum, k.local); }),
-              ElementsAre("kernel 'k': %2 matrix_load on local array 'local' (k.cpp:7)"));
+              ElementsAre("%2 matrix_load on local array 'local' (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.load(k.sum, k.dynamic); }),
-              ElementsAre("kernel 'k': %2 matrix_load on dynamic shared array 'dynamic', whose "
+              ElementsAre("%2 matrix_load on dynamic shared array 'dynamic', whose "
                           "alignment is not known (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.store(k.sum, k.in); }),
-              ElementsAre("kernel 'k': %2 matrix_store writes 'in', which is read-only (k.cpp:7)"));
-  EXPECT_THAT(
-      faults([](Base& k) { k.store(k.left, k.half); }),
-      ElementsAre("kernel 'k': %2 matrix_store of 'left', which is no accumulator (k.cpp:7)"));
+              ElementsAre("%2 matrix_store writes 'in', which is read-only (k.cpp:7)"));
+  EXPECT_THAT(faults([](Base& k) { k.store(k.left, k.half); }),
+              ElementsAre("%2 matrix_store of 'left', which is no accumulator (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.b.matrix_multiply_add(k.sum, k.right, k.left, k.sum); }),
-              ElementsAre("kernel 'k': %2 matrix_multiply_add takes matrices of use b, a and "
+              ElementsAre("%2 matrix_multiply_add takes matrices of use b, a and "
                           "accumulator instead of a, b and accumulator (k.cpp:7)",
-                          "kernel 'k': %2 matrix_multiply_add of 8x16 by 16x8 does not give 16x16 "
+                          "%2 matrix_multiply_add of 8x16 by 16x8 does not give 16x16 "
                           "(k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.b.matrix_multiply_add(k.sum, k.left, k.brain, k.sum); }),
-              ElementsAre("kernel 'k': %2 matrix_multiply_add multiplies f16 by bf16 (k.cpp:7)"));
+              ElementsAre("%2 matrix_multiply_add multiplies f16 by bf16 (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.b.matrix_multiply_add(k.small, k.left, k.right, k.sum); }),
-              ElementsAre("kernel 'k': %2 matrix_multiply_add adds to 'sum' and its result is "
+              ElementsAre("%2 matrix_multiply_add adds to 'sum' and its result is "
                           "another type of matrix (k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.b.matrix_copy(k.small, k.sum); }),
-              ElementsAre("kernel 'k': %2 matrix_copy of 'sum', which is another type of matrix "
+              ElementsAre("%2 matrix_copy of 'sum', which is another type of matrix "
                           "(k.cpp:7)"));
   EXPECT_THAT(faults([](Base& k) { k.b.matrix("odd", Scalar::F32, 16, 16, MatrixUse::a); }),
-              ElementsAre("kernel 'k': matrix 'odd', of use a, is f32"));
+              ElementsAre("matrix 'odd', of use a, is f32"));
 }
 
 TEST(IrMatrices, AMatrixHasOneLayoutAlsoThroughCopies) {
@@ -124,7 +123,7 @@ TEST(IrMatrices, AMatrixHasOneLayoutAlsoThroughCopies) {
                 k.b.at("k.cpp", 9);
                 k.load(other, k.half, MatrixLayout::column_major);
               }),
-              ElementsAre("kernel 'k': %4 matrix_load of 'other', which is loaded in the other "
+              ElementsAre("%4 matrix_load of 'other', which is loaded in the other "
                           "layout too (k.cpp:9)"));
   // An accumulator may come in one and go out in the other.
   EXPECT_THAT(faults([](Base& k) {

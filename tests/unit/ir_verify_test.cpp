@@ -71,11 +71,11 @@ TEST(IrVerify, AcceptsEveryKindOfNode) {
   EXPECT_THAT(verify(b.kernel()), IsEmpty());
 }
 
-TEST(IrVerify, NamesKernelNodeAndLine) {
+TEST(IrVerify, NamesNodeAndLine) {
   Base k;
   k.add(test::make_node(Op::Add, Scalar::I32, {k.i, k.f}));
   EXPECT_THAT(verify(k.b.kernel()),
-              ElementsAre("kernel 'k': %3 add operand 1 is f32 instead of i32 (k.cpp:7)"));
+              ElementsAre("%3 add operand 1 is f32 instead of i32 (k.cpp:7)"));
 }
 
 struct Fault {

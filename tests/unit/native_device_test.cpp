@@ -421,5 +421,33 @@ TEST_F(NativeTest, NumbersAreRoundedToBinary16WithoutInstructionsForIt) {
 
 #endif
 
+TEST_F(NativeTest, WrappedHostMemoryIsWorkedOnWhereItIs) {
+  const auto devices = Device::by_backend("Native");
+  if (devices.empty()) GTEST_SKIP() << "no LLVM";
+  const auto add_one =
+      kernel("add_one", [](Span<float> x) { for_each_thread(x, [&](Int i) { x[i] += 1.0f; }); });
+  std::vector<float> own(100, 2.0f);
+  const auto address = reinterpret_cast<std::uintptr_t>(own.data() + 1);
+  const auto wrapped = wrap_device_memory<float>(devices[0], address, 98);
+  EXPECT_EQ(device_memory(devices[0], wrapped).address, address);
+  devices[0].launch(add_one, over(98), wrapped);
+  devices[0].synchronize();
+  std::vector<float> expected(100, 3.0f);
+  expected.front() = expected.back() = 2.0f;
+  EXPECT_EQ(own, expected);
+  EXPECT_EQ(wrapped[97], 3.0f);
+
+  wrapped[0] = 7.0f;  // the host's copy, which the next launch brings back
+  devices[0].launch(add_one, over(98), wrapped);
+  EXPECT_EQ(own[1], 8.0f);
+  EXPECT_EQ(own[98], 4.0f);
+  try {
+    wrap_device_memory<float>(devices[0], 0, 1);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_argument);
+  }
+}
+
 }  // namespace
 }  // namespace salvo::backends::native

@@ -72,6 +72,7 @@ TEST_F(OpenclCalls, ARepeatLaunchSetsArgumentsAndEnqueues) {
 
 TEST(OpenclError, CodesOfTheDriverAreNamed) {
   EXPECT_EQ(status_name(CL_INVALID_KERNEL_ARGS), "CL_INVALID_KERNEL_ARGS");
+  EXPECT_EQ(status_name(CL_BUILD_PROGRAM_FAILURE), "CL_BUILD_PROGRAM_FAILURE");
   EXPECT_EQ(status_name(-9999), "OpenCL error -9999");
   try {
     fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clEnqueueNDRangeKernel", Errc::launch_failed);

@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(RuntimeLibrary, EveryNameTriedIsToldWithItsReason) {
   const Library library = Library::open({"libsalvo_absent_a.so.1", "libsalvo_absent_b.so"});
@@ -18,6 +19,7 @@ TEST(RuntimeLibrary, EveryNameTriedIsToldWithItsReason) {
   EXPECT_THAT(library.failures(), ElementsAre(HasSubstr("libsalvo_absent_a.so.1: "),
                                               HasSubstr("libsalvo_absent_b.so: ")));
   EXPECT_THAT(library.reason(), HasSubstr("; libsalvo_absent_b.so"));
+  EXPECT_THAT(library.reason(), Not(HasSubstr("libsalvo_absent_b.so: libsalvo_absent_b.so")));
 }
 
 TEST(RuntimeLibrary, TheFirstNameThatLoadsIsTaken) {

@@ -1,10 +1,13 @@
 // `salvo info`: what there is, what is missing and why, and what can be set.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <salvo/salvo.hpp>
+#include <string_view>
 
 #include "commands.hpp"
 #include "print_json.hpp"
@@ -141,6 +144,20 @@ void print_backends(const std::vector<BackendInfo>& backends) {
   fmt::print("{}", table.text());
 }
 
+/// Variables that are set and look like Salvo's, which reads none of that name: misspelt ones.
+std::vector<std::string> unread_variables(const std::vector<EnvironmentVariable>& variables) {
+  std::vector<std::string> unread;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (name.starts_with("SALVO_") &&
+        std::ranges::find(variables, name, &EnvironmentVariable::name) == variables.end()) {
+      unread.emplace_back(name);
+    }
+  }
+  return unread;
+}
+
 void print_environment(const std::vector<EnvironmentVariable>& variables) {
   Table table({{"variable"}, {"values"}, {"now"}, {"effect"}});
   for (const EnvironmentVariable& variable : variables) {
@@ -148,6 +165,9 @@ void print_environment(const std::vector<EnvironmentVariable>& variables) {
                    variable.current.empty() ? "(unset)" : variable.current, variable.effect});
   }
   fmt::print("{}", table.text());
+  for (const std::string& name : unread_variables(variables)) {
+    fmt::print("\n{} is set, but Salvo reads no variable of that name\n", name);
+  }
 }
 
 }  // namespace
@@ -172,6 +192,7 @@ int info(const InfoOptions& options) {
                                          {"current", variable.current},
                                          {"effect", variable.effect}});
     }
+    document["unread"] = unread_variables(runtime.environment());
     print_json(document);
     return kSuccess;
   }

@@ -1,12 +1,14 @@
 // The salvo command: reads the command line and turns failures into exit codes.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <salvo/error.hpp>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "input_error.hpp"
@@ -23,6 +25,18 @@ int complain(const char* what, int code) {
 bool is_bad_input(Errc code) {
   return code == Errc::invalid_argument || code == Errc::no_device ||
          code == Errc::bad_environment || code == Errc::io;
+}
+
+/// What to say where no command was named, or one that there is not.
+std::string no_command(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(one->get_name());
+  }
+  return fmt::format(
+      "{}; there are {}; `salvo --help` says more",
+      argc > 1 ? fmt::format("no command '{}'", argv[1]) : "a subcommand is required",
+      fmt::join(names, ", "));
 }
 
 int run(int argc, char** argv) {
@@ -76,6 +90,9 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+    if (app.get_subcommands().empty()) {
+      return complain(no_command(app, argc, argv).c_str(), kBadInput);
+    }
     return complain(e.what(), kBadInput);
   }
   if (info_command->parsed()) return info(info_options);

@@ -21,7 +21,10 @@ runtime::CallCounts counts(const cuda_family::Api& api) {
 
 std::string load(cuda_family::Api& api) {
   api.shared_object = runtime::Library::open({"libcuda.so.1", "libcuda.so"});
-  if (!api.shared_object) return api.shared_object.reason();
+  if (!api.shared_object) {
+    return api.shared_object.reason() +
+           ". CUDA needs an NVIDIA GPU and NVIDIA's driver, which brings libcuda.so.1";
+  }
   std::string missing;
 #define SALVO_CUDA_RESOLVE(name, symbol, parameters) \
   if (!api.name.resolve(api.shared_object, symbol)) missing += " " symbol;

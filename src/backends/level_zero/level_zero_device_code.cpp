@@ -71,7 +71,7 @@ std::unique_ptr<runtime::Executable> LevelZeroDevice::build_source(
                                .kernel = source.entry});
   };
   if (source.language != "SPIR-V") {
-    refuse(Errc::unsupported, source.language + " is not a language of this backend");
+    refuse(Errc::unsupported, fmt::format("LevelZero compiles SPIR-V, not {}", source.language));
   }
   if (!codegen::spirv::is_module(source.code)) {
     refuse(Errc::compile_failed, "the code is no SPIR-V module");

@@ -126,7 +126,12 @@ std::unique_ptr<runtime::Executable> NativeDevice::build(const ir::Kernel& kerne
                                                          const runtime::Program& program,
                                                          std::span<const std::byte> cached) {
   if (const std::vector<std::string> faults = ir::verify(kernel); !faults.empty()) {
-    fail(Errc::invalid_kernel, "build", faults.front(), fmt::format("{}", fmt::join(faults, "\n")));
+    throw Error(Error::Details{.code = Errc::invalid_kernel,
+                               .message = faults.front(),
+                               .backend = std::string(kName),
+                               .operation = "build",
+                               .kernel = kernel.name,
+                               .log = fmt::format("{}", fmt::join(faults, "\n"))});
   }
   std::vector<std::byte> object(cached.begin(), cached.end());
   if (object.empty()) object = compiler_.compile(program.code);
@@ -257,6 +262,11 @@ void NativeDevice::write_async(runtime::Queue& queue, Buffer to, std::size_t off
 void NativeDevice::read_async(runtime::Queue& queue, const HostBlock& to, std::size_t to_offset,
                               Buffer from, std::size_t offset, std::size_t bytes) {
   read(queue, static_cast<std::byte*>(to.data) + to_offset, from, offset, bytes);
+}
+
+Buffer NativeDevice::adopt(std::uint64_t address, std::size_t bytes) {
+  if (address == 0) fail(Errc::invalid_argument, "adopt", "there is no memory at address 0");
+  return {.handle = static_cast<std::uintptr_t>(address), .bytes = bytes, .address = address};
 }
 
 // Order.

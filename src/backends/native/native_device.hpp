@@ -70,6 +70,9 @@ class NativeDevice final : public runtime::DeviceDriver {
   void read_async(runtime::Queue& queue, const runtime::HostBlock& to, std::size_t to_offset,
                   runtime::Buffer from, std::size_t offset, std::size_t bytes) override;
 
+  /// Of the host's memory any address is taken but null: what lies there cannot be asked.
+  runtime::Buffer adopt(std::uint64_t address, std::size_t bytes) override;
+
  private:
   class HostQueue final : public runtime::Queue {};
 

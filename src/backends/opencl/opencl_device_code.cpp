@@ -156,7 +156,8 @@ std::unique_ptr<runtime::Executable> OpenclDevice::build_source(const runtime::U
                                .operation = "build_source",
                                .kernel = source.entry});
   };
-  if (source.language != "OpenCL C") refuse(source.language + " is not a language of this backend");
+  if (source.language != "OpenCL C")
+    refuse(fmt::format("OpenCL compiles OpenCL C, not {}", source.language));
   if (const std::string option = codegen::c_family::relaxing_option(source.options);
       !option.empty()) {
     refuse(fmt::format("the option {} relaxes floating point", option), Errc::invalid_argument);
