@@ -102,8 +102,8 @@ void issue_at_exit() {
     if (auto* held = static_cast<window::LaunchWindow*>(core->held_work())) held->exit();
     try {
       core->end_trace();
-    } catch (const std::exception&) {
-      // A trace that is cut short is all that is left of it: nobody is there to be told.
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "salvo: %s\n", error.what());
     }
   }
   for (const Error& failure : window::take_pending()) {

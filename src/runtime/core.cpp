@@ -91,7 +91,8 @@ void Core::end_trace() {
     device->settle_times();
   }
   if (!trace_->close()) {
-    throw Error(Errc::io, fmt::format("the trace {} is not complete", environment_.trace));
+    throw Error(Errc::io,
+                fmt::format("SALVO_TRACE={}: the trace is not complete", environment_.trace));
   }
 }
 

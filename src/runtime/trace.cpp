@@ -38,7 +38,8 @@ std::string text_of(const nlohmann::json& event) {
 }  // namespace
 
 Trace::Trace(const std::string& path) : file_(path, std::ios::binary | std::ios::trunc) {
-  if (!file_) throw Error(Errc::io, fmt::format("the trace {} cannot be written", path));
+  if (!file_)
+    throw Error(Errc::io, fmt::format("SALVO_TRACE={}: the trace cannot be written", path));
   file_ << "[\n";
   write(text_of({{"name", "process_name"}, {"ph", "M"}, {"pid", 0}, {"args", {{"name", "host"}}}}));
 }

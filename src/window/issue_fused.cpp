@@ -173,8 +173,12 @@ void Issuer::issue_parts(const Round& round, HeldLaunch& launch) {
     const auto needs = [&](const HeldLaunch* one) { return conflicts(*part, *one); };
     if (std::ranges::any_of(missing, needs)) {
       // W63: it would read what was never written.
-      note_failed(round, *part,
-                  Error(Errc::launch_failed, "not issued, because a launch it reads from failed"));
+      note_failed(
+          round, *part,
+          Error(Error::Details{.code = Errc::launch_failed,
+                               .message = "not issued, because a launch it reads from failed",
+                               .backend = round.device.backend_name(),
+                               .operation = "launch"}));
       missing.push_back(part.get());
       continue;
     }

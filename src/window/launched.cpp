@@ -30,6 +30,7 @@ void check_losses(runtime::DeviceState& device, const KernelRecord& kernel,
     if (!failure) continue;
     Error::Details details;
     details.code = failure->code();
+    details.backend = failure->backend();
     details.operation = "launch";
     details.kernel = kernel.kernel.name;
     details.message = "it reads what a launch that failed was to write: " + failure->message();

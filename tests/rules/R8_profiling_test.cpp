@@ -96,6 +96,19 @@ TEST_F(R8Profiling, R8_WithoutAProfilerNoEventIsRecorded) {
   EXPECT_EQ(&device.state()->driver(), &device.state()->unwatched_driver());
 }
 
+TEST_F(R8Profiling, R8_W62_ALaunchWhoseEndCannotBeNotedWasMadeAllTheSame) {
+  Profiler profiler(device);
+  device.launch(increment, over(kCount), y, kCount);
+  device.launch(twice, over(kCount), x, z, kCount);
+  fake.control->fail(Driver::record, 2);  // the first is of its begin
+  fake.window().flush();
+  EXPECT_TRUE(fake.control->all_faults_struck());
+  EXPECT_EQ(launches(), 1U) << "its members were launched again";
+  EXPECT_EQ(y[0], 1.0f);
+  EXPECT_EQ(z[0], 6.0f);
+  EXPECT_TRUE(profiler.kernels().empty());
+}
+
 TEST_F(R8Profiling, R8_ALaunchThatFailsIsNotCounted) {
   fake.window().set_enabled(false);
   Profiler profiler(device);

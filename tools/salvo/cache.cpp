@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "input_error.hpp"
+#include "print_json.hpp"
 #include "table.hpp"
 
 namespace salvo::tool {
@@ -55,7 +56,7 @@ int cache(const CacheOptions& options) {
   if (options.clear) runtime.clear_disk_cache();
   const DiskCacheReport report = runtime.disk_cache();
   if (options.json) {
-    fmt::print("{}\n", json_of(report).dump(2));
+    print_json(json_of(report));
   } else if (options.path) {
     fmt::print("{}\n", report.folder);
   } else if (!options.clear) {

@@ -13,6 +13,7 @@
 #include "demo_measure.hpp"
 #include "demo_program.hpp"
 #include "input_error.hpp"
+#include "print_json.hpp"
 #include "scene.hpp"
 #include "table.hpp"
 
@@ -121,7 +122,7 @@ int demo(const DemoOptions& options) {
     for (const DemoRow& row : rows) document["rows"].push_back(json_of(row));
     for (const auto& file : files) document["pictures"].push_back(file.string());
     document["good"] = good;
-    fmt::print("{}\n", document.dump(2));
+    print_json(document);
   } else {
     for (const Device& device : devices) {
       fmt::print("{}  {}\n", device.id(), device.properties().name);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "commands.hpp"
+#include "print_json.hpp"
 #include "table.hpp"
 
 namespace salvo::tool {
@@ -192,7 +193,7 @@ int info(const InfoOptions& options) {
                                          {"effect", variable.effect}});
     }
     document["unread"] = unread_variables(runtime.environment());
-    fmt::print("{}\n", document.dump(2));
+    print_json(document);
     return kSuccess;
   }
   if (!options.only_environment) {

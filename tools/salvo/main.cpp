@@ -56,11 +56,17 @@ int run(int argc, char** argv) {
   demo_command->add_flag("--json", demo_options.json, "Print JSON");
   demo_command->add_option("--device", demo_options.devices, "Device id such as OpenCL:0");
   demo_command->add_option("--program", demo_options.programs, "two-kernels, adam or pyramid");
-  demo_command->add_option("--image", demo_options.image, "PNG or JPEG picture for the pyramid");
+  const CLI::Validator named(
+      [](const std::string& path) { return path.empty() ? "a path is empty" : std::string(); }, "");
+  demo_command->add_option("--image", demo_options.image, "PNG or JPEG picture for the pyramid")
+      ->check(named);
   demo_command->add_option("--output", demo_options.output, "Folder for the pyramid's pictures")
-      ->capture_default_str();
-  demo_command->add_option("--make-picture", demo_options.make_picture,
-                           "Write the shipped picture to this file and stop");
+      ->capture_default_str()
+      ->check(named);
+  demo_command
+      ->add_option("--make-picture", demo_options.make_picture,
+                   "Write the shipped picture to this file and stop")
+      ->check(named);
 
   SourceOptions source_options;
   CLI::App* source_command =
@@ -97,7 +103,10 @@ int run(int argc, char** argv) {
 
 int run_guarded(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    // What is still buffered may not fit either: the caller must not take a part for all of it.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    return complain("what it says cannot be written", kFailure);
   } catch (const InputError& e) {
     return complain(e.what(), kBadInput);
   } catch (const Error& e) {

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "demo_kernels.hpp"
 #include "input_error.hpp"
+#include "print_json.hpp"
 #include "table.hpp"
 
 namespace salvo::tool {
@@ -49,7 +50,7 @@ int source(const SourceOptions& options) {
       for (const Entry& one : all) {
         document.push_back({{"kernel", one.name}, {"purpose", one.purpose}});
       }
-      fmt::print("{}\n", document.dump(2));
+      print_json(document);
       return kSuccess;
     }
     Table table({{"kernel"}, {"computes"}});
@@ -67,7 +68,7 @@ int source(const SourceOptions& options) {
   if (options.json) {
     const nlohmann::json document{
         {"kernel", found->name}, {"target", options.target}, {"source", text}};
-    fmt::print("{}\n", document.dump(2));
+    print_json(document);
   } else {
     fmt::print("{}", text);
   }

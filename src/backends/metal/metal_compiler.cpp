@@ -66,15 +66,22 @@ bool Compiler::forbid_fast_math() {
 Pipeline Compiler::compile(const std::string& source, const std::string& entry,
                            const std::string& name) const {
   const Pool pool(api_);
+  // Metal ends the process where it is handed nil instead of a string.
+  const auto string = [&](const std::string& text) {
+    const Id made = api_.string(text.c_str());
+    if (made) return made;
+    throw compile_failure("stringWithUTF8String:", "the source or its entry's name is not UTF-8",
+                          "", name);
+  };
   Id error = nullptr;
   const Owned library =
-      own(api_, api_.new_library(device_, api_.string(source.c_str()), options_.get(), &error));
+      own(api_, api_.new_library(device_, string(source), options_.get(), &error));
   // Warnings come as an error beside a library.
   if (!library) {
     throw compile_failure("newLibraryWithSource:options:error:",
                           "Metal's compiler refused the source", api_.words(error), name);
   }
-  const Owned function = own(api_, api_.new_function(library.get(), api_.string(entry.c_str())));
+  const Owned function = own(api_, api_.new_function(library.get(), string(entry)));
   if (!function) {
     throw compile_failure(
         "newFunctionWithName:", fmt::format("the source has no kernel called {}", entry), "", name);

@@ -195,7 +195,7 @@ double VulkanDevice::elapsed_ms(runtime::Event& first, runtime::Event& second) {
           .backend = std::string(kName),
           .operation = "elapsed_ms"});
     }
-    recorder_.wait(point.serial);
+    recorder_.complete(point.serial);
     check(handles_.api.GetQueryPoolResults(handles_.device, point.query, 0, 1, sizeof(ticks[i]),
                                            &ticks[i], sizeof(ticks[i]), VK_QUERY_RESULT_64_BIT),
           "vkGetQueryPoolResults", Errc::launch_failed);

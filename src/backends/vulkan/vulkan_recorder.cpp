@@ -479,9 +479,18 @@ void Recorder::wait(std::uint64_t serial) {
   throw_failure();
 }
 
+void Recorder::complete(std::uint64_t serial) {
+  const std::lock_guard lock(mutex_);
+  if (serial > submitted_) submit_open();
+  wait_until(serial);
+  if (failure_) throw Error(*failure_);
+}
+
 bool Recorder::reached(std::uint64_t serial) {
   const std::lock_guard lock(mutex_);
   if (serial > submitted_) submit_open();
+  // A batch that could not be submitted is never reached, however often one asks.
+  if (serial > submitted_ && failure_) throw Error(*failure_);
   return serial <= completed();
 }
 

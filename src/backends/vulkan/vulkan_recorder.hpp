@@ -65,6 +65,8 @@ class Recorder {
   std::uint64_t record(const runtime::Queue& stream, VkQueryPool query);
   void order_after();  // what follows waits for all that was recorded
   void wait(std::uint64_t serial);
+  /// Failures that these two throw stay to be told: nobody marks what was lost.
+  void complete(std::uint64_t serial);
   bool reached(std::uint64_t serial);
 
   // Frees are queued until pending work has completed (W75).

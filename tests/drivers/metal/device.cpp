@@ -38,6 +38,10 @@ void set_option(CompileOptions* self, const std::string& selector, bool exact) {
 }
 
 Object* new_library(Object*, Selector, String* source, CompileOptions* options, Object** error) {
+  if (!source) {
+    note_misuse("a library was asked for of nil, which ends a program");
+    return nullptr;
+  }
   {
     const std::lock_guard lock(source_mutex);
     kept_source() = source->text;

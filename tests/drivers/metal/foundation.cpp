@@ -1,6 +1,7 @@
 // The stand-in's strings, arrays and errors, and what a test chose of the driver.
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <sstream>
 
@@ -62,6 +63,8 @@ void define_foundation() {
   class_of("NSString")
       .class_method("stringWithUTF8String:",
                     [](Class*, Selector, const char* text) -> Object* {
+                      // Nil for what is not UTF-8, of which 0xff is never a part.
+                      if (std::strchr(text, '\xff')) return nullptr;
                       return autorelease(new String(text));
                     })
       .method("UTF8String", [](String* self, Selector) { return self->text.c_str(); });

@@ -390,6 +390,16 @@ TEST_F(MetalDriver, W51_UsersOptionsMayNotRelaxFloatingPoint) {
   EXPECT_EQ(options_refused({"-DN=4"}).code(), Errc::unsupported);
 }
 
+TEST_F(MetalDriver, SourceThatIsNotUtf8IsRefusedBeforeMetalSeesIt) {
+  const std::string good = device_->translate(scale(), {}).code;
+  for (const auto& [code, entry] :
+       {std::pair<std::string, std::string>{good + "// \xff", "scale"}, {good, "scale\xff"}}) {
+    const Error error = failure([&] { device_->build_source({"MSL", code, entry, {}}); });
+    EXPECT_EQ(error.code(), Errc::compile_failed);
+    EXPECT_THAT(error.message(), HasSubstr("not UTF-8"));
+  }
+}
+
 /// (a * b) + c of a kernel, as the IR has it: two roundings.
 class Contraction : public MetalDriver {
  protected:
