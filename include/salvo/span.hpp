@@ -86,8 +86,8 @@ class Shared : public detail::Array<T, true> {
       : detail::Array<T, true>(count, where) {}
 };
 
-/// Shared memory whose size, in bytes, is given at the launch (`grid().block().shared(bytes)`). A
-/// second one in a kernel throws Errc::invalid_kernel.
+/// Shared memory of as many bytes as the launch gives by `.shared(bytes)`, where giving none throws
+/// Errc::invalid_argument. A second one in a kernel throws Errc::invalid_kernel.
 template <class T>
 class DynamicShared : public detail::Array<T, true> {
  public:

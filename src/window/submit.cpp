@@ -248,6 +248,9 @@ void LaunchWindow::submit_anew(runtime::DeviceState& device,
       arguments,
       stream};
   if (is_empty(call.shape)) return;  // W35
+  if (kernel->summary.has_dynamic_shared && dims.shared_bytes() == 0) {
+    refuse(name, dims, "its DynamicShared array has no bytes: give their number by .shared(bytes)");
+  }
   if (kernel->summary.has_cooperative_matrix) check_whole_warps(device, name, call.shape, dims);
   if (device.launches().has_losses()) check_losses(device, *kernel, arguments, dims);
 

@@ -33,6 +33,26 @@ TEST_F(W57Errors, W57_BadDimsAreRaisedAtTheCallAndLeaveNothingHeldOrMarked) {
   EXPECT_TRUE(fake.control->calls().empty());
 }
 
+TEST_F(W57Errors, W57_DynamicSharedMemoryOfNoSizeIsRaisedAtTheCall) {
+  const auto last = kernel("last", [](Span<float> from, Span<float> to, Int n) {
+    DynamicShared<float> tile;
+    auto i = global_thread_id();
+    if_(i < n, [&] {
+      tile[thread_idx_x()] = from[i];
+      to[i] = tile[thread_idx_x()];
+    });
+  });
+  const auto error = caught([&] { device.launch(last, grid(4).block(250), x, y, kCount); });
+  EXPECT_EQ(error.code(), Errc::invalid_argument);
+  EXPECT_EQ(error.kernel(), "last");
+  EXPECT_EQ(error.message(),
+            "its DynamicShared array has no bytes: give their number by .shared(bytes)");
+  EXPECT_EQ(fake.window().stats().submitted, 0U);
+  device.launch(last, over(0).block(250), x, y, kCount);  // nothing runs
+  device.launch(last, grid(4).block(250).shared(1000), x, y, kCount);
+  EXPECT_EQ(y[999], 3.0f);
+}
+
 TEST(W57Limits, W57_EveryLimitOfABlockAndAGridIsCheckedAtTheCall) {
   FakeRuntime fake{FakeOptions{.adjust = [](DeviceProperties& d) {
     d.max_block = {1024, 512, 64};
