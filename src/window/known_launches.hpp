@@ -1,5 +1,4 @@
-// Launches that ran at once, as they were bound: one like it is neither checked nor bound anew
-// (P17).
+// Launches that ran at once: one like them is neither checked nor bound anew (P17).
 // SPDX-License-Identifier: MIT
 //
 // A program that launches at once, because its window is off or the launch cannot be held, tends to

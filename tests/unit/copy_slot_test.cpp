@@ -1,5 +1,4 @@
-// What threads without a lock see of a storage's copy while it is replaced: looked at between
-// stores.
+// What threads without a lock see of a storage's copy between the stores that replace it.
 // SPDX-License-Identifier: MIT
 #include "runtime/copy_slot.hpp"
 
