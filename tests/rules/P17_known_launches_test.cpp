@@ -4,29 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
-#include <optional>
 #include <thread>
 #include <tuple>
 
 #include "api/access.hpp"
-#include "rules/window_fixture.hpp"
+#include "rules/four_vectors_fixture.hpp"
 #include "window/known_launches.hpp"
 
 namespace salvo::tests {
 namespace {
-
-constexpr int kCount = 256;
-using Scaled = Kernel<Span<float>, Span<float>, Float, Int>;
-
-/// to[i] = from[i] * factor + to[i]
-Scaled accumulating(const std::string& name) {
-  return kernel(name, [](Span<float> from, Span<float> to, Float factor, Int n) {
-    auto i = global_thread_id();
-    if_(i < n, [&] { to[i] = from[i] * factor + to[i]; });
-  });
-}
 
 std::vector<std::string> told(const FakeControl& control) {
   std::vector<std::string> calls;
@@ -42,44 +29,12 @@ std::vector<std::string> told(const FakeControl& control) {
 }
 
 /// Launches on four vectors, with the window off.
-class P17KnownLaunches : public ::testing::Test {
+class P17KnownLaunches : public FourVectors {
  protected:
-  FakeRuntime fake{FakeOptions{.marks_aliases = true}};
-  Device device = fake.device();
-  Scaled add = accumulating("add");
-  Floats twice = scaled("twice", 2.0f), negate = scaled("negate", -1.0f);
-  std::vector<Vector<float>> v;
   Vector<float> nothing;
 
-  P17KnownLaunches() {
-    fake.window().set_enabled(false);
-    reset();
-  }
+  P17KnownLaunches() : FourVectors({.marks_aliases = true}) { fake.window().set_enabled(false); }
 
-  void reset() {
-    v.clear();
-    for (int k = 0; k < 4; ++k) {
-      std::vector<float> first(kCount);
-      for (int i = 0; i < kCount; ++i) {
-        first[static_cast<std::size_t>(i)] = static_cast<float>(i % 7 + k);
-      }
-      v.emplace_back(first);
-    }
-  }
-  std::vector<std::function<void()>> round(float factor, Dims dims = over(kCount)) {
-    return {
-        [=, this] { device.launch(add, dims, v[0], v[1], factor, kCount); },
-        [=, this] { device.launch(twice, dims, v[1], v[2], kCount); },
-        [=, this] { device.launch(negate, dims, v[0], v[3], kCount); },
-        [=, this] { device.launch(add, dims, v[2], v[3], factor, kCount); },
-        [=, this] { device.launch(twice, dims, v[3], v[0], kCount); },
-    };
-  }
-  std::vector<std::vector<float>> all() {
-    std::vector<std::vector<float>> bytes;
-    for (const auto& one : v) bytes.push_back(values(one));
-    return bytes;
-  }
   /// Launches that needed no checks, so far.
   std::uint64_t again() {
     std::uint64_t count = 0;
@@ -108,7 +63,7 @@ TEST_F(P17KnownLaunches, P17_OtherScalarsAreTheSameLaunch) {
 
 TEST_F(P17KnownLaunches, P17_TheyAreCountedAsAnyOther) {
   for (int turn = 0; turn < 3; ++turn) {
-    for (const auto& launch : round(0.5f)) launch();
+    for (const auto& launch : calls(0.5f)) launch();
   }
   EXPECT_EQ(again(), 10U);
   WindowStats stats = fake.window().stats();
@@ -120,7 +75,7 @@ TEST_F(P17KnownLaunches, P17_TheyAreCountedAsAnyOther) {
   fake.window().reset_stats();
   EXPECT_EQ(fake.window().stats().submitted, 0U);
   EXPECT_TRUE(fake.window().stats().refusals.empty());
-  for (const auto& launch : round(0.25f)) launch();
+  for (const auto& launch : calls(0.25f)) launch();
   stats = fake.window().stats();
   EXPECT_EQ(stats.submitted, 5U);
   EXPECT_EQ(stats.issued, 5U);
@@ -182,13 +137,13 @@ class P17Differences : public P17KnownLaunches,
         device.launch(add.contraction(Contraction::off), over(kCount), v[0], v[1], 0.3f, kCount);
         break;
       case Difference::fewer_threads:
-        round(0.5f, over(kCount / 2))[k]();
+        calls(0.5f, over(kCount / 2))[k]();
         break;
       case Difference::other_block:
-        round(0.5f, grid(2).block(64))[k]();
+        calls(0.5f, grid(2).block(64))[k]();
         break;
       case Difference::shared_memory:
-        round(0.5f, over(kCount).shared(64))[k]();
+        calls(0.5f, over(kCount).shared(64))[k]();
         break;
       case Difference::a_part:
         device.launch(twice, over(100), v[1].view(0, 100), v[2].view(50, 100), 100);
@@ -218,45 +173,45 @@ class P17Differences : public P17KnownLaunches,
         break;
       case Difference::read_first:
         EXPECT_EQ(one.read().size(), 256U);
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::written_on_the_host:
         one.write()[k] = static_cast<float>(k) + 0.25f;
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::replaced_on_the_host:
         std::ranges::fill(one.write(), 0.75f);
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::filled:
         for (int turn = 0; turn < 3; ++turn) {
           std::ranges::fill(one.write(), 0.25f);
           fill(device, one, static_cast<float>(turn));
         }
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::replaced:
         one = Vector<float>();
         one = Vector<float>(kCount, 0.5f);
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::kernel_replaced:
         add = accumulating("add");
         twice = scaled("twice", 3.0f);
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::launch_cache_cleared:
         fake.runtime.clear_launch_cache();
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::address_handed_out:
         device_memory(device, one);
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::window_on_and_off:
         fake.window().set_enabled(true);
-        round(0.5f)[k]();
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
+        calls(0.5f)[k]();
         fake.window().set_enabled(false);
         break;
       case Difference::on_a_stream: {
@@ -270,12 +225,12 @@ class P17Differences : public P17KnownLaunches,
         v.push_back(std::move(one));
         v[k % 4] = std::move(v.back());
         v.pop_back();
-        round(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::fails:
         fake.control->fail(Driver::launch);
         try {
-          round(0.5f)[k]();
+          calls(0.5f)[k]();
           ADD_FAILURE() << "it did not fail";
         } catch (const Error& failure) {
           failures.push_back(failure.what());
@@ -290,7 +245,7 @@ TEST_P(P17Differences, P17_ALaunchThatIsNotTheSameRunsAsItWouldAlone) {
   const auto [how, k] = GetParam();
   const auto program = [&, how = how, k = k] {
     for (int turn = 0; turn < 6; ++turn) {
-      const auto launches = round(0.5f);
+      const auto launches = calls(0.5f);
       for (std::size_t l = 0; l < launches.size(); ++l) {
         launches[l]();
         if (turn == 3 && l == k) differ(static_cast<Difference>(how), k);

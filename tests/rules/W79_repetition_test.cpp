@@ -5,64 +5,18 @@
 #include <thread>
 #include <tuple>
 
-#include "rules/window_fixture.hpp"
+#include "rules/four_vectors_fixture.hpp"
 
 namespace salvo::tests {
 namespace {
 
-constexpr int kCount = 256;
-using Scaled = Kernel<Span<float>, Span<float>, Float, Int>;
 using Names = std::vector<std::string>;
 
-/// to[i] = from[i] * factor + to[i]
-Scaled accumulating(const std::string& name) {
-  return kernel(name, [](Span<float> from, Span<float> to, Float factor, Int n) {
-    auto i = global_thread_id();
-    if_(i < n, [&] { to[i] = from[i] * factor + to[i]; });
-  });
-}
-
-/// A window of launches on four vectors: some independent, some that merge, some that wait.
-class W79Repetition : public ::testing::Test {
+class W79Repetition : public FourVectors {
  protected:
-  FakeRuntime fake;
-  Device device = fake.device();
-  Scaled add = accumulating("add");
-  Floats twice = scaled("twice", 2.0f), negate = scaled("negate", -1.0f);
-  std::vector<Vector<float>> v;
-
-  W79Repetition() { reset(); }
-
-  void reset() {
-    v.clear();
-    for (int k = 0; k < 4; ++k) {
-      std::vector<float> first(kCount);
-      for (int i = 0; i < kCount; ++i) {
-        first[static_cast<std::size_t>(i)] = static_cast<float>(i % 7 + k);
-      }
-      v.emplace_back(first);
-    }
-  }
-
-  /// The launches of a window, so that one of them can be left out or replaced.
-  std::vector<std::function<void()>> window(float factor, Dims dims = over(kCount)) {
-    return {
-        [=, this] { device.launch(add, dims, v[0], v[1], factor, kCount); },
-        [=, this] { device.launch(twice, dims, v[1], v[2], kCount); },
-        [=, this] { device.launch(negate, dims, v[0], v[3], kCount); },
-        [=, this] { device.launch(add, dims, v[2], v[3], factor, kCount); },
-        [=, this] { device.launch(twice, dims, v[3], v[0], kCount); },
-    };
-  }
   void round(float factor) {
-    for (const auto& launch : window(factor)) launch();
+    for (const auto& launch : calls(factor)) launch();
     fake.window().flush();
-  }
-  /// The bytes of all vectors.
-  std::vector<std::vector<float>> all() {
-    std::vector<std::vector<float>> bytes;
-    for (const auto& one : v) bytes.push_back(values(one));
-    return bytes;
   }
   /// What `program` leaves with the window off, from the same start.
   std::vector<std::vector<float>> expected(const std::function<void()>& program) {
@@ -119,7 +73,7 @@ TEST_F(W79Repetition, W79_ARepeatedWindowMakesTheSameDriverCallsAndCounts) {
 TEST_F(W79Repetition, W79_HeldLaunchesAreCountedOneByOne) {
   for (int turn = 0; turn < 3; ++turn) round(1.0f);
   std::uint64_t made = 0;
-  for (const auto& launch : window(1.0f)) {
+  for (const auto& launch : calls(1.0f)) {
     launch();
     EXPECT_EQ(fake.window().stats().held, ++made);
   }
@@ -156,21 +110,21 @@ class W79Differences : public W79Repetition,
         device.launch(negate, over(kCount), v[1], v[3], kCount);
         break;
       case Difference::fewer_threads:
-        window(0.5f, grid(2).block(64))[k]();
+        calls(0.5f, grid(2).block(64))[k]();
         break;
       case Difference::other_block:
-        window(0.5f, grid(4).block(64))[k]();
+        calls(0.5f, grid(4).block(64))[k]();
         break;
       case Difference::a_part:
         device.launch(twice, over(100), v[k % 2].view(0, 100), v[3].view(50, 100), 100);
         break;
       case Difference::read_first:
         EXPECT_EQ(v[k % 4].read().size(), 256U);
-        window(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::written_on_the_host:
         v[k % 4].write()[k] = static_cast<float>(k) + 0.25f;
-        window(0.5f)[k]();
+        calls(0.5f)[k]();
         break;
       case Difference::flushed:
         fake.window().flush();
@@ -198,7 +152,7 @@ class W79Differences : public W79Repetition,
         fake.runtime.clear_launch_cache();
         break;
       case Difference::other_launch:
-        window(3.0f)[(k + 2) % 5]();
+        calls(3.0f)[(k + 2) % 5]();
         break;
     }
   }
@@ -209,7 +163,7 @@ TEST_P(W79Differences, W79_TheFirstDifferenceEndsARepetition) {
   std::uint64_t before = 0;
   const auto program = [&, how = how, k = k] {
     for (int turn = 0; turn < 8; ++turn) {
-      const auto launches = window(0.5f);
+      const auto launches = calls(0.5f);
       for (std::size_t l = 0; l < launches.size(); ++l) {
         if (turn != 4 || l != k) {
           launches[l]();
@@ -237,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(EachAtEachLaunch, W79Differences,
 TEST_F(W79Repetition, W79_AWindowThatGoesOnEndsARepetition) {
   const auto program = [&] {
     for (int turn = 0; turn < 4; ++turn) round(0.5f);
-    for (const auto& launch : window(0.5f)) launch();
+    for (const auto& launch : calls(0.5f)) launch();
     device.launch(negate, over(kCount), v[0], v[1], kCount);
     fake.window().flush();
     round(0.5f);
@@ -267,7 +221,7 @@ TEST_F(W79Repetition, W79_RoomIsMadeAsBefore) {
   const auto program = [&] {
     for (int turn = 0; turn < 6; ++turn) {
       for (int k = 0; k < 4; ++k) {
-        for (const auto& launch : window(0.5f)) launch();
+        for (const auto& launch : calls(0.5f)) launch();
       }
       fake.window().flush();
     }
@@ -283,7 +237,7 @@ TEST_F(W79Repetition, W79_AProgramThatNeverObservesRepeatsToo) {
   fake.window().set_limits(2, 2);
   const auto program = [&] {
     for (int turn = 0; turn < 60; ++turn) {
-      for (const auto& launch : window(0.5f)) launch();
+      for (const auto& launch : calls(0.5f)) launch();
     }
   };
   const auto wanted = expected(program);
@@ -299,7 +253,7 @@ TEST_F(W79Repetition, W79_ALongWindowThatGoesOnAsItBeganBeginsAgain) {
   fake.window().set_limits(256, 256);
   const auto step = [&] {
     for (int k = 0; k < 13; ++k) {
-      for (const auto& launch : window(0.25f)) launch();
+      for (const auto& launch : calls(0.25f)) launch();
     }
   };
   const auto program = [&] {
@@ -323,7 +277,7 @@ TEST_F(W79Repetition, W79_AShortWindowThatGoesOnAsItBeganIsHeldFurther) {
   for (int turn = 0; turn < 4; ++turn) round(0.5f);
   fake.control->clear();
   for (int k = 0; k < 2; ++k) {
-    for (const auto& launch : window(0.5f)) launch();
+    for (const auto& launch : calls(0.5f)) launch();
   }
   EXPECT_EQ(fake.control->count(Driver::launch), 0U);
   EXPECT_EQ(fake.window().stats().held, 10U);
