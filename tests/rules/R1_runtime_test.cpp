@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "caught.hpp"
 #include "rules/window_fixture.hpp"
 
 namespace salvo::tests {
@@ -31,17 +32,6 @@ const BackendInfo& of(const std::vector<BackendInfo>& all, const std::string& na
     if (one.name == name) return one;
   }
   throw std::runtime_error("no backend " + name);
-}
-
-template <class F>
-Error caught(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(Errc::io, "nothing was thrown");
 }
 
 TEST(R1Backends, R1_AMissingOneIsReportedWithTheReasonAndStopsNoOther) {

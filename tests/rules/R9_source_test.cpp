@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 
+#include "caught.hpp"
 #include "rules/window_fixture.hpp"
 #include "window/kernel_record.hpp"
 
@@ -23,16 +23,6 @@ std::optional<ir::Kernel> compile(const runtime::UserSource& source) {
         ->kernel;
   }
   return std::nullopt;
-}
-
-Error caught(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(Errc::io, "nothing was thrown");
 }
 
 class R9Source : public ::testing::Test {

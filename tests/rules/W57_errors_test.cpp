@@ -1,22 +1,11 @@
 // W57-W64, W81: what fails, when it is told, and that nothing is lost, doubled or half-marked.
 // SPDX-License-Identifier: MIT
+#include "caught.hpp"
 #include "rules/window_fixture.hpp"
 
 namespace salvo::tests {
 
-class W57Errors : public WindowRules {
- protected:
-  template <class F>
-  static Error caught(F&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error;
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return Error(Errc::io, "nothing was thrown");
-  }
-};
+using W57Errors = WindowRules;
 
 TEST_F(W57Errors, W57_BadDimsAreRaisedAtTheCallAndLeaveNothingHeldOrMarked) {
   const auto bad = [&](const Dims& dims) {

@@ -1,6 +1,7 @@
 // W81: launches that fail on the device are named by the first wait, and what they were to write
 // cannot be read until it is written anew.
 // SPDX-License-Identifier: MIT
+#include "caught.hpp"
 #include "rules/window_fixture.hpp"
 
 namespace salvo::tests {
@@ -8,16 +9,6 @@ namespace {
 
 class W81Lost : public WindowRules {
  protected:
-  template <class F>
-  static Error caught(F&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error;
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return Error(Errc::io, "nothing was thrown");
-  }
   /// Leaves y lost.
   void lose_y() {
     fake.control->fail_on_device("twice");

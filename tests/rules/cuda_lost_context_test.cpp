@@ -8,21 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/cuda_backend.hpp"
+#include "caught.hpp"
 #include "ir/builder.hpp"
 #include "salvo/salvo.hpp"
 
 namespace salvo::tests {
 namespace {
-
-template <typename Call>
-Error failure(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Errc::io, "nothing was thrown");
-}
 
 TEST(CudaLostContext, IsReportedByEachLaterCall) {
   const auto backend = backends::cuda::make_ptx_backend();
@@ -40,12 +31,12 @@ TEST(CudaLostContext, IsReportedByEachLaterCall) {
   nowhere.length = 1024;
   driver.launch(driver.queue(), *executable, {{4, 1, 1}, {256, 1, 1}, 0}, {&nowhere, 1});
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const Error error = failure([&] { driver.finish(driver.queue()); });
+    const Error error = caught([&] { driver.finish(driver.queue()); });
     EXPECT_EQ(error.code(), Errc::device_lost) << error.what();
     EXPECT_TRUE(error.details().may_have_started);
     EXPECT_EQ(error.backend(), "CUDA/PTX");
   }
-  EXPECT_EQ(failure([&] { driver.allocate(4096); }).code(), Errc::device_lost);
+  EXPECT_EQ(caught([&] { driver.allocate(4096); }).code(), Errc::device_lost);
 }
 
 /// Launches a good and a wild kernel; each later use says so, and other devices work on.
@@ -62,14 +53,14 @@ void lose(const std::string& backend) {
   device.synchronize();
   device.launch(wild, over(256), b);
   const unsigned line = __LINE__ - 1;
-  const Error lost = failure([&] { device.synchronize(); });
+  const Error lost = caught([&] { device.synchronize(); });
   EXPECT_EQ(lost.code(), Errc::device_lost) << lost.what();
   EXPECT_THAT(lost.what(), testing::HasSubstr("wild"));
   EXPECT_EQ(lost.launch_location().line, line);
   EXPECT_THAT(lost.what(), testing::Not(testing::HasSubstr("good")));
   // What the device held is gone, and says so, but the process lives.
-  EXPECT_EQ(failure([&] { static_cast<void>(b.read()); }).code(), Errc::device_lost);
-  EXPECT_EQ(failure([&] {
+  EXPECT_EQ(caught([&] { static_cast<void>(b.read()); }).code(), Errc::device_lost);
+  EXPECT_EQ(caught([&] {
               device.launch(good, over(256), b);
               device.synchronize();
             }).code(),
@@ -103,7 +94,7 @@ TEST(CudaLostContext, AnAssertionInAKernelIsCalledThat) {
           "}\n",
       .entry = "checked"};
   run_source(device, source, grid(1).block(64), x);
-  const Error error = failure([&] { device.synchronize(); });
+  const Error error = caught([&] { device.synchronize(); });
   EXPECT_EQ(error.code(), Errc::device_lost) << error.what();
   EXPECT_THAT(error.what(), testing::HasSubstr("CUDA_ERROR_ASSERT"));
   EXPECT_THAT(error.what(), testing::HasSubstr("checked"));

@@ -3,15 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "caught.hpp"
 #include "salvo/salvo.hpp"
 
 namespace salvo {
 namespace {
+
+using tests::caught;
 
 using Sizes = std::array<std::int64_t, 3>;
 
@@ -83,30 +85,20 @@ TEST(Errors, APlaceIsKnownOnceItHasALine) {
   EXPECT_EQ(here.line, __LINE__ - 2U);
 }
 
-/// The error of a kernel that cannot be traced.
-Error refused(const std::function<void()>& trace) {
-  try {
-    trace();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Errc::io, "nothing was thrown");
-}
-
 TEST(Errors, AKernelThatCannotBeginIsReportedWithItsLine) {
   const auto nothing = [](Span<float> x) { x[0] = 1.0f; };
-  const Error nameless = refused([&] { kernel("", nothing); });
+  const Error nameless = caught([&] { kernel("", nothing); });
   EXPECT_EQ(nameless.kernel_location().line, __LINE__ - 1U);
   EXPECT_EQ(nameless.message(), "a kernel needs a name");
 
   const Error nested =
-      refused([&] { kernel("outer", [&](Span<float>) { kernel("inner", nothing); }); });
+      caught([&] { kernel("outer", [&](Span<float>) { kernel("inner", nothing); }); });
   EXPECT_EQ(nested.kernel_location().line, __LINE__ - 1U);
   EXPECT_EQ(nested.message(), "a kernel cannot be traced inside another");
 }
 
 TEST(Errors, AMalformedKernelIsNamedOnce) {
-  const Error error = refused([] { kernel("jump", [](Span<float>) { break_(); }); });
+  const Error error = caught([] { kernel("jump", [](Span<float>) { break_(); }); });
   EXPECT_EQ(error.code(), Errc::invalid_kernel);
   EXPECT_EQ(error.kernel(), "jump");
   EXPECT_TRUE(error.message().starts_with("%0 break is outside any loop (")) << error.message();
